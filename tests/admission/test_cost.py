@@ -15,7 +15,7 @@ from tests.support.build import (
 from tests.support.review import Case, at_validate, deployment, validate
 from tests.support.said import NOT_JUDGED
 from webhook.admission.cost import TooLarge, weigh
-from webhook.objects.workload import MOST_TEMPLATES, parse_workloads
+from webhook.kubernetes.workload import MOST_TEMPLATES, parse_workloads
 
 LARGE = constraint(labelSelector={"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"] * 801}]})
 HARD = "{rules: {hard-constraint: {severity: error, enforced: true}}}"

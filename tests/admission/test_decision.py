@@ -12,8 +12,8 @@ from webhook.admission.decision import Outcome, bad_request, not_judged, unexpec
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review as decide
 from webhook.admission.terms import Terms
-from webhook.serving.decision_log import MESSAGES
-from webhook.serving.metrics import RESULT_OF
+from webhook.server.decision_log import MESSAGES
+from webhook.server.metrics import RESULT_OF
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import jsonpatch
 import pytest
 
+from evenkeel.admit.dry_run import patched
 from tests.support.build import (
     FEATURES,
     HOSTNAME,
@@ -31,15 +32,14 @@ from tests.support.said import rule_in
 from webhook.admission import review as admission
 from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.admission.dry_run import patched
 from webhook.admission.ownership import NEVER
 from webhook.admission.request import MUTATE, VALIDATE
+from webhook.kubernetes.features import features
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
-from webhook.scheduler.constraint import as_stored
-from webhook.scheduler.features import features
-from webhook.scheduler.validation import validate
+from webhook.spread.constraint import as_stored
+from webhook.spread.validation import validate
 
 SOFT_ZONE = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
 SELECTED = {"labelSelector": {"matchLabels": {"app": "web"}}}

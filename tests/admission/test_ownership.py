@@ -11,7 +11,7 @@ from tests.support.build import (
 )
 from tests.support.review import Case, at_validate, deployment, validate
 from webhook.admission import ownership
-from webhook.objects.references import Owner
+from webhook.kubernetes.references import Owner
 
 EMPTY = constraint(labelSelector={})
 ENFORCED = "{rules: {empty-selector: {severity: error, enforced: true}}}"

@@ -9,7 +9,7 @@ from tests.support.review import Case, at_validate, deployment, review, validate
 from tests.support.said import rule_in
 from tests.support.strategies import nested
 from webhook.admission.request import VALIDATE
-from webhook.scheduler.features import features
+from webhook.kubernetes.features import features
 
 EMPTY = constraint(labelSelector={})
 SCALED = deployment(EMPTY, spec={"replicas": 9, "template": deployment(EMPTY)["spec"]["template"]})

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.build import constraint, pod, request, workload
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, AdmissionRequest, read_request
-from webhook.objects.kinds import KINDS
+from webhook.kubernetes.kinds import KINDS
 
 DEPLOYMENT = workload("Deployment", constraint())
 

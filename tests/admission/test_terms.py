@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import FEATURES, namespace, snapshot
 from webhook.admission.terms import Terms
-from webhook.objects.names import NAMESPACE_NAME as NAME
+from webhook.kubernetes.names import NAMESPACE_NAME as NAME
 from webhook.policy.parsing import built_in
 
 

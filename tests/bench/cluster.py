@@ -26,7 +26,7 @@ from tests.support.admission_reviews import raw
 from tests.support.apiserver import ApiServer
 from tests.support.serving import certificate, serving
 from tests.support.watching import SHOP
-from webhook.serving.webhook import GARBAGE_THRESHOLD, freeze
+from webhook.server.webhook import GARBAGE_THRESHOLD, freeze
 
 NODES, NAMESPACES, WORKLOADS, PODS = 5_000, 200, 2_000, 150_000
 ZONES = ("a", "b", "c")

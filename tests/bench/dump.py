@@ -21,10 +21,10 @@ from tests.support.apiserver import kubeconfig
 
 # Runs one command or function, and says what it took.
 COMMAND = "from webhook.cli.main import main; assert 0 == main(sys.argv[1:])"
-READ = "from webhook.cluster.dump import contents; sum(1 for _ in contents(pathlib.Path(sys.argv[1])).objects)"
+READ = "from evenkeel.clusters.dump_files import contents; sum(1 for _ in contents(pathlib.Path(sys.argv[1])).objects)"
 LOAD = (
-    "from webhook.cluster.dump import load; from webhook.scheduler.features import LATEST;"
-    "from webhook.scheduler.snapshot import from_objects;"
+    "from evenkeel.clusters.dump_files import load; from webhook.kubernetes.features import LATEST;"
+    "from evenkeel.scheduler.snapshot import from_objects;"
     "load(pathlib.Path(sys.argv[1]), lambda objects: from_objects(objects, LATEST))"
 )
 REPORT = """

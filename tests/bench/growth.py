@@ -25,6 +25,7 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
+from evenkeel.clusters import known as clusters
 from tests.bench.cluster import ZONES
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by, pod, request, service, workload
 from tests.support.dump_file import write_dump
@@ -32,10 +33,9 @@ from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cli.main import main as evenkeel
 from webhook.cluster.store import Store
-from webhook.loading import clusters
+from webhook.kubernetes.features import LATEST
 from webhook.policy.parsing import built_in
-from webhook.scheduler.cluster_view import read_view_object
-from webhook.scheduler.features import LATEST
+from webhook.spread.cluster_view import read_view_object
 
 RESULTS = Path(__file__).with_name("growth.json")
 FACTORS, ROUNDS = (1, 2, 4, 8, 16), 3

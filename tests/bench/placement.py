@@ -18,6 +18,10 @@ import time
 from collections.abc import Iterator
 from statistics import median
 
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.snapshot import from_objects
 from tests.bench.cluster import NAMESPACES, NODES, PODS, ZONES, labels_of
 from tests.bench.page import as_far_as_possible, fill
 from tests.bench.reviews import machine
@@ -26,13 +30,9 @@ from tests.oracle.recording import ask
 from tests.support.build import constraint
 from tests.support.kubernetes_source import NEWEST
 from tests.support.placement import filter_nodes, score_nodes
-from webhook.objects.reading import Reader
-from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.reader import Reader
+from webhook.spread.constraint import parse_constraints
 
 ROUNDS = 201
 KEYS = ZONE, HOST = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from certs.authority import Authority
+from evenkeel.clusters.contents import Contents
+from evenkeel.clusters.dump_format import CompressedLines, reduced, write
 from tests.bench import cluster
 from tests.bench.cluster import BALLAST, KINDS, NAMESPACES, NODES, PODS, WORKLOADS, labels_of, pod, replica_set
 from tests.bench.dump import COMMAND, taken
@@ -22,8 +24,6 @@ from tests.bench.page import fill
 from tests.support import ROOT
 from tests.support.apiserver import kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
-from webhook.cluster.contents import Contents
-from webhook.cluster.dump_file import CompressedLines, reduced, write
 
 SECONDS = 10
 POLICY = """

@@ -34,7 +34,7 @@ SERVER_CPU, LOAD_CPU = {0}, {1}
 NULL = """
 import json, sys
 from flask import Flask, Response, request
-from webhook.serving import server
+from webhook.server import gunicorn_server as server
 def null(service):
     app = Flask("null", static_folder=None)
     @app.post("/<phase>")
@@ -149,11 +149,11 @@ def _end():
 
 def alone(dump):
     """The pure function, in microseconds for each subject: the best of five runs."""
+    from evenkeel.clusters.dump_files import load
     from tests.support.review import review as decide
-    from webhook.cluster.dump import load
+    from webhook.kubernetes.features import LATEST
     from webhook.policy.parsing import built_in
-    from webhook.scheduler.cluster_view import view_of
-    from webhook.scheduler.features import LATEST
+    from webhook.spread.cluster_view import view_of
 
     snapshot, policy = load(dump, view_of), built_in()
     for name, path, body in subjects():

@@ -19,6 +19,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from evenkeel.scheduler.snapshot import from_objects
+from evenkeel.simulate.controllers import SimulatedCluster
+from evenkeel.simulate.planning import planned
+from evenkeel.simulate.step import parse_step
 from tests.bench.page import as_far_as_possible, fill
 from tests.bench.placement import KEYS, SOFT
 from tests.bench.placement import node as bare_node
@@ -30,12 +34,8 @@ from tests.support.build import constraint
 from tests.support.dump_file import write_dump
 from tests.support.kubernetes_source import NEWEST
 from tests.support.simulated import run_one
-from webhook.objects.references import ObjectRef
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.planning import planned
-from webhook.simulation.step import parse_step
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.references import ObjectRef
 
 ROUNDS, RUNS, BOUND = 5, 200, 10
 NAMESPACE, NAME = "team-7", "simulated"

@@ -12,6 +12,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
+from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.snapshot import Snapshot, from_objects
+from evenkeel.simulate.controllers import SimulatedCluster
+from evenkeel.simulate.planning import planned
+from evenkeel.simulate.step import parse_step
 from tests.bench.cluster import NODES, PODS, ZONES, resident
 from tests.bench.page import fill
 from tests.bench.placement import node, pod
@@ -20,17 +27,10 @@ from tests.support.build import constraint
 from tests.support.build import pod as asked_pod
 from tests.support.claims import EBS, claim, csi_node, storage_class, using, volume
 from tests.support.simulated import run_one
-from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectRef
-from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.framework import Framework
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import Snapshot, from_objects
-from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.planning import planned
-from webhook.simulation.step import parse_step
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.reader import Reader
+from webhook.kubernetes.references import ObjectRef
+from webhook.spread.constraint import parse_constraints
 
 CLAIMS, REPLICAS = 20_000, 1_000
 ROUNDS, RUNS = 31, 3

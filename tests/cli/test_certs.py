@@ -16,7 +16,7 @@ from certs.files import read
 from certs.pem import Pair
 from webhook.cli import certs
 from webhook.cli import main as cli
-from webhook.loading.usage import UsageError
+from webhook.cli.usage import UsageError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from webhook.cli.main import main
-from webhook.manifests.ca_bundle import ca_bundle_policy
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
+from webhook.manifests.ca_bundle_guard import ca_bundle_policy
 from webhook.manifests.configurations import MUTATING_NAME, NEEDED_NAMESPACES
 from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import skip_label_policy
-from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
 
 REACHED = ["--url", "https://a", "--ca-bundle", "ca.crt"]

@@ -21,9 +21,9 @@ from tests.support.admission_reviews import review
 from tests.support.build import constraint, workload
 from tests.support.serving import EVENKEEL, PATIENCE, RUN, certificate, free_port, serving, until
 from webhook.cli.serve import value_of
-from webhook.loading.usage import UsageError
+from webhook.cli.usage import UsageError
 from webhook.policy.parsing import BUILT_IN
-from webhook.serving.settings import SETTINGS
+from webhook.server.settings import SETTINGS
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
@@ -215,7 +215,7 @@ def test_a_switch_that_is_neither_is_refused(monkeypatch):
 # Runs `evenkeel serve` where the system refuses something.
 REFUSING = f"""
 import errno, os, signal
-from webhook.serving import settings
+from webhook.server import settings
 def refuse(*_):
     raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 {{how}}
@@ -250,10 +250,10 @@ def test_what_the_system_refuses_is_said_as_it_is(tmp_path, how):
 
 # Runs `evenkeel serve` with little patience, and tells when the worker has come to its end.
 IMPATIENT = f"""
-from webhook.serving import settings
+from webhook.server import settings
 settings.SHUTDOWN_SECONDS -= 17
 import logging
-from webhook.serving import logs, server
+from webhook.server import logs, gunicorn_server as server
 straight = server.Server._end
 def end(self, arbiter, worker):
     straight(self, arbiter, worker)

@@ -284,7 +284,7 @@ def test_a_proxy_is_left_to_the_kubernetes_package(in_a_pod, monkeypatch):
 def test_nothing_of_the_kubernetes_package_is_imported_without_need(in_a_pod, used):
     """It takes long and much memory, and neither a dump nor a Pod needs it."""
     given = f"from pathlib import Path; webhook.cluster.client.SERVICE_ACCOUNT = Path({str(in_a_pod[0])!r}){used}"
-    code = f"import sys, webhook.serving.server, webhook.cluster.live; {given}"
+    code = f"import sys, webhook.server.gunicorn_server, webhook.cluster.live; {given}"
     code += "; print([m for m in sys.modules if m[:10] == 'kubernetes'])"
 
     assert (

@@ -11,7 +11,7 @@ from tests.support.placing import node
 from tests.support.watching import SHOP
 from webhook.cluster import decoding
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.cluster_view import read_view_object
+from webhook.spread.cluster_view import read_view_object
 
 OF_EVENTS = {("metadata", "resourceVersion"), ("message",), ("code",)}  # read by the informer itself
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from evenkeel.clusters.reduction import custom_page
 from tests.support.build import namespace, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
@@ -26,7 +27,6 @@ from webhook.cluster.informer import (
     Pace,
 )
 from webhook.cluster.listed_resources import LISTED_RESOURCES as KINDS
-from webhook.cluster.reduction import custom_page
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import SERVICE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED
-from webhook.objects.kinds import BUILT_IN_KINDS, KINDS
+from webhook.kubernetes.kinds import BUILT_IN_KINDS, KINDS
 
 
 def named(kinds):

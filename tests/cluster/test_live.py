@@ -21,7 +21,7 @@ from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED, Pace
 from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKUP_EVENTS, LOOKUP_SECONDS, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
 from webhook.cluster.watched_resources import WATCHED
-from webhook.objects.references import Owner
+from webhook.kubernetes.references import Owner
 
 WEB = Owner("apps/v1", "ReplicaSet", "web")
 STEPS = st.lists(

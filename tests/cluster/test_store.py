@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.support.build import key_of, namespace, service, whole, workload
 from webhook.cluster.store import Store
-from webhook.objects.references import Owner
-from webhook.scheduler.cluster_view import read_view_object, view_of
+from webhook.kubernetes.references import Owner
+from webhook.spread.cluster_view import read_view_object, view_of
 
 OWNER = Owner("apps/v1", "ReplicaSet", "web")
 

@@ -23,7 +23,7 @@ from typing import NoReturn
 from tests.conformance import configured, defaults, placement, preemption, profile, validation
 from tests.conformance.cases import Difference, IllFormed, read
 from tests.support import DATA
-from webhook.scheduler.features import LATEST, Features, parse_version
+from webhook.kubernetes.features import LATEST, Features, parse_version
 
 MODES = {
     "validation": validation,

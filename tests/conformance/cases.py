@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import eq
 from pathlib import Path
 
-from webhook.objects.fields import as_mapping
+from webhook.kubernetes.fields import as_mapping
 
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
 

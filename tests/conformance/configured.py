@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from evenkeel.scheduler.configured_profiles import parse_profiles
 from tests.conformance import profile
 from tests.conformance.cases import Difference, IllFormed
-from webhook.objects.names import DEFAULT_SCHEDULER
-from webhook.scheduler.configured_profiles import parse_profiles
-from webhook.scheduler.features import Features
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.names import DEFAULT_SCHEDULER
 
 RECORDED = "configured.jsonl.gz"
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
-from webhook.objects.fields import as_mapping, value_at
-from webhook.objects.labels import labels_of
-from webhook.objects.references import controller_of
-from webhook.scheduler.cluster_view import ClusterView, SnapshotError, view_of
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.default_constraints import (
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import as_mapping, value_at
+from webhook.kubernetes.labels import labels_of
+from webhook.kubernetes.references import controller_of
+from webhook.spread.cluster_view import ClusterView, SnapshotError, view_of
+from webhook.spread.constraint import Constraint
+from webhook.spread.default_constraints import (
     DEFAULTING_TYPES,
     SYSTEM,
     SYSTEM_DEFAULTS,
     constraints_in_force,
 )
-from webhook.scheduler.default_selector import default_selector
-from webhook.scheduler.features import Features
-from webhook.scheduler.selectors import EVERYTHING, Selector
+from webhook.spread.default_selector import default_selector
+from webhook.spread.selectors import EVERYTHING, Selector
 
 RECORDED = "placement.jsonl.gz"
 SELECTING = ("services", "replicationControllers", "replicaSets", "statefulSets")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from evenkeel.scheduler.incoming import IncomingPod, read_incoming_pod
+from evenkeel.scheduler.plugins.plugin import Reason
+from evenkeel.scheduler.plugins.pod_topology_spread import UNLABELLED
+from evenkeel.scheduler.scoring import Scores
+from evenkeel.scheduler.snapshot import Snapshot, from_objects
 from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
 from tests.conformance.defaults import in_force
 from tests.support.placement import by_node, filter_nodes, match_nums, score_nodes, worth
-from webhook.objects.fields import as_mapping, path_text, value_at
-from webhook.objects.reading import Reader
-from webhook.scheduler.cluster_view import SnapshotError
-from webhook.scheduler.default_constraints import SYSTEM
-from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
-from webhook.scheduler.plugins.plugin import Reason
-from webhook.scheduler.plugins.pod_topology_spread import UNLABELLED
-from webhook.scheduler.scoring import Scores
-from webhook.scheduler.snapshot import Snapshot, from_objects
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import as_mapping, path_text, value_at
+from webhook.kubernetes.reader import Reader
+from webhook.spread.cluster_view import SnapshotError
+from webhook.spread.default_constraints import SYSTEM
 
 RECORDED = "placement.jsonl.gz"
 PLACED = (

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from random import Random
 
+from evenkeel.scheduler.framework import Framework, feasible_nodes
+from evenkeel.scheduler.preemption import Preemption, Victims, cheapest, messages, preempt
+from evenkeel.scheduler.profile import Cycle
 from tests.conformance.cases import Difference, compared
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
-from webhook.objects.fields import as_list, as_mapping
-from webhook.scheduler.features import Features
-from webhook.scheduler.framework import Framework, feasible_nodes
-from webhook.scheduler.preemption import Preemption, Victims, cheapest, messages, preempt
-from webhook.scheduler.profile import Cycle
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import as_list, as_mapping
 
 RECORDED, ORDERS = "preemption.jsonl.gz", 200
 

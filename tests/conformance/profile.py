@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from evenkeel.scheduler.fit import CPU, MEMORY, PODS, STORAGE
+from evenkeel.scheduler.framework import feasible_nodes, find_feasible, message, total
+from evenkeel.scheduler.plugins.node_resources_fit import insufficient
+from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, USUAL_PROFILE, VOLUME_BINDING, WEIGHTS, Cycle, Profile
 from tests.conformance.cases import Difference, IllFormed, compared
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support.placement import prioritize
-from webhook.objects.fields import as_mapping
-from webhook.scheduler.features import Features
-from webhook.scheduler.fit import CPU, MEMORY, PODS, STORAGE
-from webhook.scheduler.framework import feasible_nodes, find_feasible, message, total
-from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.plugins.node_resources_fit import insufficient
-from webhook.scheduler.profile import NODE_RESOURCES_FIT, USUAL_PROFILE, VOLUME_BINDING, WEIGHTS, Cycle, Profile
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import as_mapping
+from webhook.spread.nodes import Nodes, NodeSet
 
 # whole_profile and volume_profile, too: all filters and scores, where profile has no Pod affinity, port or volume.
 RECORDED = "*profile.jsonl.gz"

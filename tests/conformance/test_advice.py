@@ -8,14 +8,14 @@ from itertools import islice
 
 import pytest
 
+from evenkeel.placement.obstacles import obstacles
+from evenkeel.placement.remedies import remedies
+from evenkeel.scheduler.framework import find_feasible
+from evenkeel.scheduler.profile import Cycle
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
-from webhook.placement.obstacles import obstacles
-from webhook.placement.remedies import remedies
-from webhook.scheduler.features import LATEST, NEWEST
-from webhook.scheduler.framework import find_feasible
-from webhook.scheduler.profile import Cycle
+from webhook.kubernetes.features import LATEST, NEWEST
 
 
 def attempts(name, every):

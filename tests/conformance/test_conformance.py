@@ -13,9 +13,9 @@ import pytest
 
 from tests.conformance import MODES, main, preemption, recordings
 from tests.support import DATA, ROOT
-from webhook.objects.fields import path_text
-from webhook.scheduler.features import LATEST, NEWEST, parse_version
-from webhook.scheduler.validation import validate
+from webhook.kubernetes.features import LATEST, NEWEST, parse_version
+from webhook.kubernetes.fields import path_text
+from webhook.spread.validation import validate
 
 ALONE = """
 import runpy, sys

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance import MODES, recordings
 from tests.conformance.cases import read
-from webhook.scheduler.features import LATEST
+from webhook.kubernetes.features import LATEST
 
 NEWEST = [(mode, path) for mode in MODES for path, features in recordings(MODES[mode]).items() if features == LATEST]
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.counts import UNUSED, BoundPod
+from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.snapshot import read_object
+from evenkeel.scheduler.volumes import PodVolume
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
-from webhook.scheduler.counts import UNUSED, BoundPod
-from webhook.scheduler.features import parse_version
-from webhook.scheduler.framework import Framework
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import read_object
-from webhook.scheduler.volumes import PodVolume
+from webhook.kubernetes.features import parse_version
 
 EVERY = 4  # Of the recorded cases one in so many.
 

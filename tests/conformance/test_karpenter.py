@@ -6,13 +6,13 @@ from math import ceil
 
 import pytest
 
+from evenkeel.scheduler.snapshot import Snapshot
 from tests.oracle.karpenter import CONSTRAINTS, CPUS, PODS, RUNNING, Case, Decision, in_words, recorded
 from tests.support import ROOT
 from tests.support.build import node, pod, snapshot
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 from webhook.policy.defaults import suited_defaults
 from webhook.policy.parsing import built_in
-from webhook.scheduler.snapshot import Snapshot
 
 RECORDED = recorded()
 NODES = [node(f"n{zone}", **{"topology.kubernetes.io/zone": zone, "karpenter.sh/nodepool": "a"}) for zone in "abc"]

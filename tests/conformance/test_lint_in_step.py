@@ -14,6 +14,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from evenkeel.admit.text import dump
+from evenkeel.lint.judgement import judge
+from evenkeel.lint.repair import repair
+from evenkeel.lint.templates import is_patch
+from evenkeel.scheduler.replica_room import room_for
 from tests.support import DATA
 from tests.support import strategies as some
 from tests.support.build import snapshot
@@ -21,20 +26,15 @@ from tests.support.lint import terms
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
-from webhook.documents.reading import read_documents
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.neighbours import Neighbours
-from webhook.lint.judgement import judge
-from webhook.lint.repair import repair
-from webhook.lint.templates import is_patch
-from webhook.objects.fields import path_text
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.features import LATEST, NEWEST, features
+from webhook.kubernetes.fields import path_text
+from webhook.kubernetes.workload import parse_workloads
 from webhook.policy.parsing import built_in
-from webhook.render.applied import dump
 from webhook.rules import RULES
-from webhook.scheduler.features import LATEST, NEWEST, features
-from webhook.scheduler.room import room_for
 
 MINORS = (33, NEWEST)
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]

@@ -14,10 +14,10 @@ from tests.support.build import ZONE
 from tests.support.review import review
 from webhook.admission.defaulting import Defaults
 from webhook.admission.request import MUTATE, VALIDATE
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.kubernetes.features import features
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION
 from webhook.policy.parsing import built_in
-from webhook.scheduler.cluster_view import view_of
-from webhook.scheduler.features import features
+from webhook.spread.cluster_view import view_of
 
 with gzip.open(DATA / "admission-reviews.jsonl.gz", "rt") as file:
     RECORDED = [json.loads(line) for line in file]

@@ -10,7 +10,7 @@ from tests.support.said import rule_in
 from tests.support.scenarios import ROWS, incoming
 from webhook.admission.defaulting import Undefaulted
 from webhook.admission.request import MUTATE, VALIDATE
-from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS
+from webhook.spread.default_constraints import SYSTEM_DEFAULTS
 
 BY_ZONE = f"{{maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway}}"
 ZONES = f"defaulting: {{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}"

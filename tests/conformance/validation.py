@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tests.conformance.cases import CONSTRAINTS, Difference, compared, objects
-from webhook.objects.fields import path_text, value_at
-from webhook.objects.labels import labels_of
-from webhook.scheduler.constraint import as_stored, same
-from webhook.scheduler.features import LATEST, Features
-from webhook.scheduler.validation import validate
+from webhook.kubernetes.features import LATEST, Features
+from webhook.kubernetes.fields import path_text, value_at
+from webhook.kubernetes.labels import labels_of
+from webhook.spread.constraint import as_stored, same
+from webhook.spread.validation import validate
 
 RECORDED = "validation.jsonl.gz"
 CREATED_AS = (("podCreate", CONSTRAINTS, False), ("podTemplate", ("template", *CONSTRAINTS), True))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tests.e2e.api import ApiError
 from tests.e2e.plane import ControlPlane
 from tests.support.serving import until
-from webhook.objects.kinds import Kind
+from webhook.kubernetes.kinds import Kind
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

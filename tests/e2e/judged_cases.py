@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tests.e2e.large_objects import deployment, many
 from tests.e2e.webhook import containers
 from tests.support.build import HOSTNAME, ZONE, constraint, workload
-from webhook.objects.kinds import BUILT_IN_KINDS, Kind
+from webhook.kubernetes.kinds import BUILT_IN_KINDS, Kind
 
 REPLICA_SET_CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "uid": "u"}

@@ -29,8 +29,8 @@ from tests.e2e.words import (
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint
 from tests.support.serving import until
 from webhook.cli.main import main
-from webhook.objects.kinds import FIELD
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.kubernetes.kinds import FIELD
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION
 
 SELECTING = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")  # those with a selector of their own
 SPREAD = [kind for kind in KINDS if kind != "DaemonSet"]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from evenkeel.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 from tests.e2e.kubelet import set_taints
 from tests.e2e.placement import refusal, settled
 from tests.e2e.webhook import installed
@@ -14,7 +15,6 @@ from tests.support.build import HOSTNAME, ZONE, constraint, pod
 from tests.support.commands import script
 from tests.support.placing import requesting
 from tests.support.serving import until
-from webhook.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 
 CREATED, REPLICAS = "deployment.apps/web created\n", 6
 AT_ONCE = {"replicas": REPLICAS, "strategy": {"type": "Recreate"}}

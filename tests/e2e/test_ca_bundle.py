@@ -12,9 +12,9 @@ from tests.e2e.api import Api, ApiError
 from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, granted, manifests
 from tests.support.registered import MUTATING, VALIDATING
 from tests.support.serving import until
+from webhook.cluster.ca_bundle import Registration
 from webhook.cluster.client import Client, access
-from webhook.cluster.registration import Registration
-from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, CLIENT, ENTRY, METADATA, ca_bundle_policy
+from webhook.manifests.ca_bundle_guard import CA_BUNDLE_NAME, CLIENT, ENTRY, METADATA, ca_bundle_policy
 from webhook.manifests.configurations import MUTATING_NAME, NAME
 
 USER = f"system:serviceaccount:{NAMESPACE}:evenkeel"

@@ -18,7 +18,8 @@ from tests.support.strategies import policies_of_defaults
 from webhook import __version__
 from webhook.cli.main import main, parser
 from webhook.cluster.watched_resources import WATCH_VERBS, WATCHED
-from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
+from webhook.kubernetes.features import OLDEST
+from webhook.manifests.ca_bundle_guard import CA_BUNDLE_NAME, ca_bundle_policy
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
@@ -34,9 +35,8 @@ from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.policy import parsing as policies
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 from webhook.rules import RULES
-from webhook.scheduler.features import OLDEST
-from webhook.serving.settings import SETTINGS, SHUTDOWN_SECONDS
-from webhook.transport.worker import LAST_SECONDS
+from webhook.server.settings import SETTINGS, SHUTDOWN_SECONDS
+from webhook.server.transport.worker import LAST_SECONDS
 
 SERVICE = (NAMESPACE, "evenkeel")
 SPREAD_POLICY = {"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND}

@@ -14,9 +14,9 @@ from tests.e2e.custom import define, path_of
 from tests.e2e.webhook import containers, installed
 from tests.support.build import constraint, pod, service, workload
 from tests.support.serving import until
+from webhook.kubernetes.fields import path_text
+from webhook.kubernetes.kinds import EACH, EACH_KEY, KINDS
 from webhook.manifests.configurations import entry_name
-from webhook.objects.fields import path_text
-from webhook.objects.kinds import EACH, EACH_KEY, KINDS
 from webhook.policy import parsing as policies
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 

@@ -7,17 +7,17 @@ from functools import partial
 
 import pytest
 
+from evenkeel.clusters.known import place
+from evenkeel.clusters.listing import read_contents
+from evenkeel.placement.created_pods import PodCreation, created, read_creation
+from evenkeel.scheduler.resources import read_requests
 from tests.e2e import programs
 from tests.e2e.api import ApiError
 from tests.e2e.plane import ControlPlane
 from tests.support.build import HOSTNAME, ZONE, limit_range, pod, priority_class, runtime_class
 from webhook.cluster.client import Client, access
-from webhook.cluster.listing import read_contents
-from webhook.loading.clusters import place
-from webhook.objects.reading import Reader
-from webhook.placement.created_pods import PodCreation, created, read_creation
-from webhook.scheduler.features import features
-from webhook.scheduler.resources import read_requests
+from webhook.kubernetes.features import features
+from webhook.kubernetes.reader import Reader
 
 GPU, OWN = ({"key": key, "operator": "Exists"} for key in ("example.com/gpu", "example.com/own"))
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}

@@ -14,8 +14,8 @@ from tests.e2e.webhook import containers
 from tests.support.build import pod, workload
 from tests.support.serving import free_ports, until
 from webhook.cli.main import main
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.manifests.configurations import NEEDED_NAMESPACES
-from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 NEEDED = (*NEEDED_NAMESPACES, SYSTEM_NAMESPACES[0])

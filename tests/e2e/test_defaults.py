@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.policy.export import configuration
 from tests.e2e.api import MERGE
 from tests.e2e.kubelet import set_taints
 from tests.e2e.placement import node, refusal, settled, skew
@@ -15,7 +16,6 @@ from tests.e2e.webhook import containers, installed
 from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, pod, service, workload
 from tests.support.serving import until
 from webhook.policy.parsing import policy_of
-from webhook.policy.scheduler_defaults import configuration
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"

@@ -27,7 +27,7 @@ from webhook.cluster.client import Client, access
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.live import listed
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.cluster_view import view_of
+from webhook.spread.cluster_view import view_of
 
 DEVICE_CLASSES = programs.version().minor >= 34
 SERVED = [kind for kind in LISTED_RESOURCES if DEVICE_CLASSES or kind.kind != "DeviceClass"]

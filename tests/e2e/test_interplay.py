@@ -27,7 +27,7 @@ from tests.e2e.words import (
 )
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, workload
 from webhook.cli.main import main
-from webhook.objects.kinds import KINDS
+from webhook.kubernetes.kinds import KINDS
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 HASH = "pod-template-hash"

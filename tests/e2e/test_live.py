@@ -11,7 +11,7 @@ from webhook.cluster.client import Client
 from webhook.cluster.informer import WATCH_LISTED, Pace
 from webhook.cluster.live import Live, listed
 from webhook.cluster.watched_resources import WATCHED
-from webhook.objects.references import Owner
+from webhook.kubernetes.references import Owner
 
 
 def headless(namespace):

@@ -16,7 +16,7 @@ from tests.support.build import constraint, owned_by, pod, request, service, wor
 from tests.support.serving import Running, until
 from webhook.admission.ownership import MANAGER
 from webhook.cluster.watched_resources import WATCHED
-from webhook.serving.health import TEXTS
+from webhook.server.health import TEXTS
 
 KINDS = [one.kind for one in WATCHED]
 SECONDS = 20  # for which etcd is gone

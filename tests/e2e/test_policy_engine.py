@@ -25,10 +25,10 @@ from tests.support.serving import until
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
+from webhook.kubernetes.features import features
+from webhook.kubernetes.kinds import BUILT_IN_KINDS
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
-from webhook.objects.kinds import BUILT_IN_KINDS
 from webhook.rules import RULES
-from webhook.scheduler.features import features
 
 NAMESPACES = {"team-a": {"team": "a"}, "plain": {}}
 NUMBER, SEED = 1_600, 38  # of cases, a third of which are updates: 1,000 are new objects

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from evenkeel.policy_test.running import answer_to
 from tests.e2e import programs
 from tests.e2e.api import ApiError
 from tests.e2e.large_objects import bound_pods, deployment, deployments, many, selecting, topology_key
@@ -18,9 +19,8 @@ from tests.e2e.webhook import manifests
 from tests.support.build import HOSTNAME, ZONE, constraint, policy, term
 from tests.support.serving import until
 from webhook.admission.terms import Terms
-from webhook.policy_test.running import answer_to
+from webhook.kubernetes.features import features
 from webhook.rules import RULES as ALL_RULES
-from webhook.scheduler.features import features
 
 DEPLOYMENTS, PODS = "/apis/apps/v1/namespaces/{}/deployments", "/api/v1/namespaces/{}/pods"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"

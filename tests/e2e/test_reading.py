@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.lint.chunks import chunks
+from evenkeel.lint.files import FileReader
 from tests.e2e import programs
 from tests.e2e.corpus import HEAD, Maker
-from webhook.documents.reading import items_of, read_documents
-from webhook.documents.scalars import DocumentError
-from webhook.lint.chunks import chunks
-from webhook.lint.files import FileReader
+from webhook.kubernetes.documents import items_of, read_documents
+from webhook.kubernetes.scalars import DocumentError
 
 pytestmark = pytest.mark.slow  # It needs kubectl alone; tests/documents has the rules.
 

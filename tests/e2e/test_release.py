@@ -25,8 +25,8 @@ from tests.e2e.release import (
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
 from tests.support.serving import certificate, ready, until
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.manifests.configurations import MUTATING_NAME, NAME, NEEDED_NAMESPACES
-from webhook.objects.names import SYSTEM_NAMESPACES
 
 NO_HOOKS = {"uninstallHook": {"enabled": False}}
 

@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.placement.kubectl_commands import commands
+from evenkeel.placement.remedies import NEW_NODE as NEW_NODE
+from evenkeel.placement.remedies import remedies as remedies_of
+from evenkeel.scheduler.framework import find_feasible
 from tests.e2e.api import MERGE
 from tests.e2e.kubelet import CAPACITY, create_node
 from tests.e2e.placement import node, pods, settled
@@ -21,11 +25,7 @@ from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
 from tests.support.claims import claim, storage_class, using
 from tests.support.commands import script
 from tests.support.serving import until
-from webhook.objects.names import SELECTED_NODE
-from webhook.placement.commands import commands
-from webhook.placement.remedies import NEW_NODE as NEW_NODE
-from webhook.placement.remedies import remedies as remedies_of
-from webhook.scheduler.framework import find_feasible
+from webhook.kubernetes.names import SELECTED_NODE
 
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 NOT_B = {

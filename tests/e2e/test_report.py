@@ -16,8 +16,8 @@ from tests.support.build import ZONE, constraint, owned_by
 from tests.support.commands import script
 from tests.support.serving import PATIENCE, until
 from webhook.admission.ownership import ACCOUNTS
-from webhook.objects.kinds import KINDS as KNOWN
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.kubernetes.kinds import KINDS as KNOWN
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION
 from webhook.rules import RULES
 
 NAMESPACE = "shop"

@@ -16,7 +16,7 @@ from tests.e2e.release import Container
 from tests.e2e.words import EMPTY, deployment
 from tests.support.build import constraint
 from tests.support.serving import PATIENCE, Running, until
-from webhook.objects.kinds import KINDS, Kind
+from webhook.kubernetes.kinds import KINDS, Kind
 
 NAME = "evenkeel-report"
 ROLE = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{NAME}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from evenkeel.placement.subject import next_replica
 from tests.e2e import programs
 from tests.e2e.api import MERGE, STRATEGIC
 from tests.e2e.kubelet import CAPACITY, create_node
@@ -16,7 +17,6 @@ from tests.e2e.webhook import containers
 from tests.support.build import pod
 from tests.support.scenarios import AFFINITY, CLUSTER, ROWS, SPREAD, TAINTED, Row, incoming, objects
 from tests.support.serving import until
-from webhook.placement.subject import next_replica
 
 # What each node has one of. A Pod that requests it tries that node alone; constraints do not look at it.
 ONLY = "example.com/only-"

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.clusters.dump_files import contents
 from tests.e2e import programs, site
 from tests.e2e.futures import (
     HIGH,
@@ -47,7 +48,6 @@ from tests.support.chance import likelihood
 from tests.support.commands import script
 from tests.support.kubernetes_source import Version
 from tests.support.simulated import plan, run_one
-from webhook.cluster.dump import contents
 
 NUMBER = int(os.environ.get("SIMULATIONS") or 10)
 EACH, MANY = (4, 5) if "SIMULATIONS" in os.environ else (2, 2)  # Of each further kind of situation.

@@ -24,7 +24,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from webhook.objects.fields import as_list, as_mapping
+from webhook.kubernetes.fields import as_list, as_mapping
 
 FOLDER = Path(__file__).parent
 START_SECONDS = 20

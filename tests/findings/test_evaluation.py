@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.replica_room import room_for
 from tests.support.build import FEATURES, constraint, node, pod, snapshot, workload
 from tests.support.build import ZONE as ZONE_KEY
 from webhook.findings.evaluation import evaluate, unknown_of
 from webhook.findings.finding import Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import Need
-from webhook.objects.kinds import KINDS
-from webhook.objects.operators import kinds_named
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.features import features
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.operators import kinds_named
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
-from webhook.scheduler.features import features
-from webhook.scheduler.room import room_for
 
 ROLLOUT = workload("Deployment") | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.build import constraint, pod, workload
 from webhook.findings.neighbours import Neighbours
-from webhook.objects.workload import parse_workloads
-from webhook.scheduler.selectors import EVERYTHING, selecting
+from webhook.kubernetes.workload import parse_workloads
+from webhook.spread.selectors import EVERYTHING, selecting
 
 
 def beside(*objects, selector=EVERYTHING):

@@ -8,9 +8,9 @@ from tests.support.build import FEATURES, constraint, node, pod, snapshot, workl
 from webhook.findings.finding import Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import CountedPods, Subject, rule
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import RULES
-from webhook.scheduler.constraint import read_constraints
+from webhook.spread.constraint import read_constraints
 
 
 def test_a_rule_without_a_fix_is_refused_at_import():

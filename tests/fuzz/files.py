@@ -10,6 +10,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from evenkeel.clusters.dump_files import DumpError, load
+from evenkeel.lint.judgement import judge
+from evenkeel.scheduler.snapshot import from_objects
 from tests.fuzz.outline import outlined
 from tests.fuzz.reviews import MINORS
 from tests.properties.judging import assert_well_formed, at_most, decide, sent
@@ -19,15 +22,12 @@ from tests.support import strategies as some
 from tests.support.lint import terms
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cli import main as cli
-from webhook.cluster.dump import DumpError, load
-from webhook.documents.reading import read_documents
-from webhook.documents.scalars import DocumentError
-from webhook.lint.judgement import judge
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.features import features
+from webhook.kubernetes.scalars import DocumentError
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import PolicyError
-from webhook.scheduler.cluster_view import view_of
-from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import from_objects
+from webhook.spread.cluster_view import view_of
 
 DEFECT = b"this is a defect"
 SECONDS = 10  # Of work for one input.

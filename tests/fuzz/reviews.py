@@ -21,16 +21,16 @@ from tests.properties.judging import chosen, cluster, requests
 from tests.support import strategies as some
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cluster.cluster import Unchanging
-from webhook.objects.fields import as_mapping, value_at, with_value
-from webhook.objects.kinds import KINDS
-from webhook.objects.labels import labels_of
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.features import NEWEST, features
-from webhook.scheduler.validation import validate
-from webhook.serving import logs
-from webhook.serving.metrics import Metrics
-from webhook.serving.reviewer import Reviewer
-from webhook.serving.wire import LONGEST_UID, REVIEW_API_VERSION, REVIEW_KIND
+from webhook.kubernetes.features import NEWEST, features
+from webhook.kubernetes.fields import as_mapping, value_at, with_value
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.labels import labels_of
+from webhook.server import logs
+from webhook.server.metrics import Metrics
+from webhook.server.reviewer import Reviewer
+from webhook.server.wire import LONGEST_UID, REVIEW_API_VERSION, REVIEW_KIND
+from webhook.spread.cluster_view import ClusterView
+from webhook.spread.validation import validate
 
 # Hypothesis draws small ones most of the time, which would be few of the ways in which an input is taken.
 numbers = st.integers(0, 1 << 20).map(lambda drawn: crc32(b"%d" % drawn) >> 8)

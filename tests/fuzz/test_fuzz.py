@@ -22,8 +22,8 @@ from tests.fuzz.running import report, run
 from tests.support.kubernetes_source import MissingError
 from tests.support.strategies import RECORDED
 from webhook.admission import review as admission
-from webhook.documents import build
-from webhook.serving import reviewer, wire
+from webhook.kubernetes import json_values as build
+from webhook.server import reviewer, wire
 
 
 class Picky:

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 import yaml
 
 from tests.support import ROOT
+from webhook.kubernetes.kinds import KINDS, Kind
+from webhook.kubernetes.names import SKIP_LABEL, SYSTEM_NAMESPACES
+from webhook.kubernetes.operators import places
+from webhook.kubernetes.workload import MOST_TEMPLATES
 from webhook.manifests import cel, conditions
 from webhook.manifests import configurations as made
-from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
+from webhook.manifests.ca_bundle_guard import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
 from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
 from webhook.manifests.skip_label import EXPRESSION, MESSAGE_EXPRESSION, SKIP_LABEL_NAME, VALIDATION, skip_label_policy
-from webhook.objects.kinds import KINDS, Kind
-from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
-from webhook.objects.operators import places
-from webhook.objects.workload import MOST_TEMPLATES
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import RULES, WITHOUT_CONSTRAINTS
-from webhook.scheduler.constraint import ACTIONS
-from webhook.scheduler.default_constraints import DEFAULTING_TYPES
-from webhook.serving.settings import SETTINGS
+from webhook.server.settings import SETTINGS
+from webhook.spread.constraint import ACTIONS
+from webhook.spread.default_constraints import DEFAULTING_TYPES
 
 FOLDER = ROOT / "charts" / "evenkeel"
 TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}

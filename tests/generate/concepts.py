@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from evenkeel.explain.text import skew_text
+from evenkeel.placement.explanation import Domain, Explanation, explain
+from evenkeel.placement.subject import attempt, next_replica
+from evenkeel.scheduler.snapshot import from_objects
 from tests.generate.commands import output
 from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, counting, sentence, svg
 from tests.generate.drawing import in_words
 from tests.support import ROOT
 from tests.support.build import service, workload
 from tests.support.placing import HOSTNAME, ZONE, node, running, spread
-from webhook.placement.explanation import Domain, Explanation, explain
-from webhook.placement.subject import attempt, next_replica
-from webhook.render.explanation import skew_text
-from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import LATEST
+from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 
 FOLDER = "concepts"  # Below docs.
 ZONES = ("a", "b", "c")

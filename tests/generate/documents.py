@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from evenkeel.catalogue import markdown as catalogue
+from evenkeel.clusters.reduction import only_read
+from evenkeel.report import skew_metrics
 from tests import outputs
 from tests.generate import (
     chart,
@@ -21,12 +24,10 @@ from tests.generate.markdown import table
 from tests.support import ROOT
 from tests.support.monitoring import described
 from tests.support.planted import kept, planted
-from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, KEPT_METADATA, OBJECT_FIELDS, TEMPLATE_FIELDS
 from webhook.cluster.listed_resources import LISTED_RESOURCES
-from webhook.cluster.reduction import only_read
+from webhook.cluster.read_fields import CONDITIONS, KEPT_ANNOTATIONS, KEPT_METADATA, OBJECT_FIELDS, TEMPLATE_FIELDS
 from webhook.cluster.watched_resources import WATCHED, Watched
-from webhook.render import catalogue, skew_metrics
-from webhook.serving.settings import SETTINGS
+from webhook.server.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
 TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n)(?P<content>.*?)(<!-- /(?P=name) -->)", re.DOTALL)

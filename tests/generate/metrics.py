@@ -10,7 +10,7 @@ from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
 from webhook.cluster.watched_resources import WATCHED
 from webhook.policy.policy import AUDIT, DENY, WARN
-from webhook.serving.metrics import ClusterMetrics, Metrics
+from webhook.server.metrics import ClusterMetrics, Metrics
 
 MOST_SHOWN = 7
 

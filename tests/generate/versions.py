@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conformance import MODES
 from tests.support import DATA
-from webhook.scheduler.features import NEWEST, OLDEST, features
+from webhook.kubernetes.features import NEWEST, OLDEST, features
 
 # What comes with a feature; where it goes again, the second text is what comes then.
 CHANGES = {

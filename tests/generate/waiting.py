@@ -6,16 +6,16 @@ import json
 import math
 from collections.abc import Iterator
 
+from evenkeel.placement.subject import attempt, next_replica
+from evenkeel.scheduler.domain_counts import count_domains
+from evenkeel.scheduler.framework import feasible_nodes
+from evenkeel.scheduler.snapshot import from_objects
 from tests.generate.commands import output
 from tests.generate.drawing import drawing
 from tests.support import ROOT
 from tests.support.placement import score_nodes
-from webhook.documents.reading import read_objects
-from webhook.placement.subject import attempt, next_replica
-from webhook.scheduler.domain_counts import count_domains
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.framework import feasible_nodes
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.documents import read_objects
+from webhook.kubernetes.features import LATEST
 
 FOLDER = ROOT / "docs" / "examples" / "waiting"
 CLUSTER, SOFT = FOLDER / "cluster.yaml", FOLDER / "soft.yaml"

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from evenkeel.commands.lint import FORMATS
 from tests.e2e.tutorial import PAGE, blocks, changed
 from tests.support import ROOT
 from tests.support.action import ACTION, LINT, OF_GITHUB, SIMULATE, run_step
 from tests.support.simulated import deployment, nodes
 from webhook.cli import main as cli
-from webhook.cli.lint import FORMATS
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 BIN = Path(sys.executable).parent

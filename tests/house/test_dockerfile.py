@@ -7,8 +7,8 @@ import re
 from tests.image.engine import MACHINES
 from tests.support.dockerfile import FILE, of, stages
 from webhook import __version__
-from webhook.serving.settings import SETTINGS
-from webhook.transport.worker import ARENA_MAX, MMAP_THRESHOLD
+from webhook.server.settings import SETTINGS
+from webhook.server.transport.worker import ARENA_MAX, MMAP_THRESHOLD
 
 BASE, BUILD, FINAL = stages()
 

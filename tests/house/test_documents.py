@@ -20,11 +20,11 @@ from tests.support.commands import commands
 from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, parser
+from webhook.kubernetes.features import NEWEST, Features, features
 from webhook.manifests.configurations import NEEDED_NAMESPACES
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.schema import schema
 from webhook.rules import RULES
-from webhook.scheduler.features import NEWEST, Features, features
 
 LIST_OF_PAGES = (ROOT / "docs" / "README.md").read_text("utf-8")
 

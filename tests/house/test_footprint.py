@@ -14,7 +14,7 @@ from tests.support.serving import serving
 # Runs `evenkeel serve`, whose worker writes down what it has imported when it ends.
 PROGRAM = """
 import json, os, sys
-from webhook.serving import server
+from webhook.server import gunicorn_server as server
 straight = server.Server._end
 def end(self, arbiter, worker):
     straight(self, arbiter, worker)
@@ -43,11 +43,11 @@ EXAMPLE = ROOT / "tests" / "example"
 # What only a command needs, and what only a policy file, a live cluster or a renewed certificate needs.
 ONLY_COMMANDS = (
     *("webhook.lint", "webhook.placement", "webhook.render", "webhook.report"),
-    *("webhook.manifests.ca_bundle", "webhook.manifests.rbac", "webhook.manifests.skip_label"),
+    *("webhook.manifests.ca_bundle_guard", "webhook.manifests.rbac", "webhook.manifests.skip_label"),
 )
 COMMANDS = {
     *("webhook.cli", "webhook.cli.main", "webhook.cli.serve"),
-    *("webhook.loading", "webhook.loading.inputs", "webhook.loading.listening", "webhook.loading.usage"),
+    *("webhook.loading", "evenkeel.terminal.inputs", "webhook.cli.listening", "webhook.cli.usage"),
 }
 ONLY_SOMETIMES = (
     *(
@@ -57,17 +57,17 @@ ONLY_SOMETIMES = (
         "webhook.cluster.live",
         "webhook.manifests",
     ),
-    *("webhook.objects.operators", "webhook.objects.quantities"),
-    *("webhook.scheduler.counts", "webhook.scheduler.incoming", "webhook.scheduler.scheduler_nodes"),
-    *("webhook.scheduler.fit", "webhook.scheduler.resources", "webhook.scheduler.snapshot"),
+    *("webhook.kubernetes.operators", "evenkeel.objects.quantities"),
+    *("evenkeel.scheduler.counts", "evenkeel.scheduler.incoming", "evenkeel.scheduler.scheduler_nodes"),
+    *("evenkeel.scheduler.fit", "evenkeel.scheduler.resources", "evenkeel.scheduler.snapshot"),
     *("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
 )
 # All of ours that the first process imports besides the transport; it only starts and watches the one that serves.
 ARBITERS = {
     *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve"),
-    *("webhook.loading", "webhook.loading.listening", "webhook.loading.usage"),
-    *("webhook.serving", "webhook.serving.logs", "webhook.serving.server", "webhook.serving.settings"),
-    *("webhook.scheduler", "webhook.scheduler.features"),
+    *("webhook.loading", "webhook.cli.listening", "webhook.cli.usage"),
+    *("webhook.serving", "webhook.server.logs", "webhook.server.gunicorn_server", "webhook.server.settings"),
+    *("webhook.scheduler", "webhook.kubernetes.features"),
 }
 LIBRARIES = ("cryptography", "flask", "jsonschema", "kubernetes", "msgspec", "prometheus_client", "werkzeug", "yaml")
 UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
@@ -112,7 +112,7 @@ def test_the_number_of_modules_is_bounded(imported):
 
 def test_what_is_imported_is_seen(imported):
     """Or the tests above could not fail."""
-    assert {"webhook.serving.reviewer", "webhook.admission.defaulting", "flask", "json"} <= set(imported)
+    assert {"webhook.server.reviewer", "webhook.admission.defaulting", "flask", "json"} <= set(imported)
 
 
 @pytest.mark.parametrize("options", [(), ("--cluster", EXAMPLE / "cluster.yaml")], ids=["alone", "with a dump"])
@@ -145,14 +145,14 @@ def imported_by(*words):
 def test_a_report_as_text_loads_neither_the_server_nor_the_linter():
     imported = imported_by("report", "-A", "--cluster", "docs/examples/report/cluster.yaml")
 
-    assert {"webhook.report.report", "webhook.render.report"} <= set(imported)
+    assert {"evenkeel.report.report", "evenkeel.report.text"} <= set(imported)
     assert [] == below(imported, ["webhook.serving", "webhook.transport", "webhook.lint", "certs", "jinja2"])
 
 
 # What only folders need, --fix, a baseline, several processes, other formats, a policy, a cluster or other commands.
 ONLY_IF_ASKED = (
-    *("pathspec", "tempfile", "webhook.lint.repair", "webhook.lint.writing", "hashlib", "multiprocessing"),
-    *("webhook.render.github", "webhook.render.lint_json", "webhook.render.lint_markdown"),
+    *("pathspec", "tempfile", "evenkeel.lint.repair", "evenkeel.lint.file_writing", "hashlib", "multiprocessing"),
+    *("evenkeel.lint.github", "evenkeel.lint.as_json", "evenkeel.lint.markdown"),
     *("jsonschema", "kubernetes", "urllib3", "flask", "certs", "webhook.serving", "webhook.transport"),
     *(
         "webhook.manifests",
@@ -167,7 +167,7 @@ def test_lint_of_one_file_loads_nothing_that_it_does_not_need():
     """It starts in each commit hook."""
     imported = imported_by("lint", "docs/examples/reject.yaml")
 
-    assert {"webhook.lint.judgement", "webhook.render.lint_text", "yaml"} <= set(imported)
+    assert {"evenkeel.lint.judgement", "evenkeel.lint.text", "yaml"} <= set(imported)
     assert [] == below(imported, ONLY_IF_ASKED)
 
 

@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.lint import KEYS, WEB, judged
-from webhook.findings.finding import Severity
-from webhook.lint.baseline import (
+from evenkeel.lint.baseline import (
     Baseline,
     BaselineError,
     acceptable,
@@ -18,7 +16,9 @@ from webhook.lint.baseline import (
     read_baseline,
     unused_entry,
 )
-from webhook.lint.results import Problem
+from evenkeel.lint.results import Problem
+from tests.support.lint import KEYS, WEB, judged
+from webhook.findings.finding import Severity
 
 WRONG = f"{WEB}{KEYS}"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.lint import building
+from evenkeel.lint.builds import Build
 from tests.support import ROOT
-from webhook.lint import building
-from webhook.lint.builds import Build
 
 
 def build_one(file, *of_helm):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.lint.builds import Build
+from evenkeel.lint.builds import Build
 
 
 def test_values_belong_to_charts_alone():

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.documents.positions import spans
-from webhook.documents.reading import read_documents
-from webhook.lint.chunks import Chunk, NumberedLines, chunks
+from evenkeel.lint.chunks import Chunk, NumberedLines, chunks
+from evenkeel.lint.positions import spans
+from webhook.kubernetes.documents import read_documents
 
 
 def test_text_may_hold_what_looks_like_the_end_of_a_document():

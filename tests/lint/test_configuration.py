@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.lint.configuration import ConfigurationError, LintConfiguration, parse_configuration
 from webhook.findings.finding import Severity
-from webhook.lint.configuration import ConfigurationError, LintConfiguration, parse_configuration
 
 WHOLE = """\
 excludes: [charts/, "!charts/ours/"]

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from evenkeel.lint import context as module
+from evenkeel.lint.context import Context, context_objects, may_hold_context
+from evenkeel.scheduler.snapshot import Snapshot
 from tests.support.build import namespace, node, pod, snapshot
 from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
-from webhook.lint import context as module
-from webhook.lint.context import Context, context_objects, may_hold_context
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.snapshot import Snapshot
+from webhook.spread.cluster_view import ClusterView
 
 RUNNING = {"status": {"capacity": {"pods": "110"}}}
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from evenkeel.lint import judgement
+from evenkeel.lint.declarations import NOTHING_STATED, packed, unpacked
+from evenkeel.lint.judgement import judge
 from tests.support.build import HOSTNAME, constraint, honoring, hpa, pod, policy, workload
 from tests.support.lint import terms
-from webhook.lint import judgement
-from webhook.lint.declarations import NOTHING_STATED, packed, unpacked
-from webhook.lint.judgement import judge
 
 SPREAD = workload("StatefulSet", honoring(), name="db")
 OTHER = workload("Deployment")

@@ -13,13 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.build import constraint, honoring, hpa, namespace, workload
-from tests.support.lint import terms
-from webhook.lint import files as lint_files
-from webhook.lint import sources
-from webhook.lint.builds import Build
-from webhook.lint.declarations import NOTHING_STATED, unpacked
-from webhook.lint.files import (
+from evenkeel.lint import built_lines as sources
+from evenkeel.lint import files as lint_files
+from evenkeel.lint.builds import Build
+from evenkeel.lint.declarations import NOTHING_STATED, unpacked
+from evenkeel.lint.files import (
     FileReader,
     Unread,
     WorkerDied,
@@ -29,8 +27,10 @@ from webhook.lint.files import (
     read_context,
     read_overlays,
 )
-from webhook.lint.notes import NOT_BUILT
-from webhook.lint.other_files import OtherFiles
+from evenkeel.lint.notes import NOT_BUILT
+from evenkeel.lint.other_files import OtherFiles
+from tests.support.build import constraint, honoring, hpa, namespace, workload
+from tests.support.lint import terms
 
 WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 

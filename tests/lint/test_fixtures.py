@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from evenkeel.lint.fixtures import FIXTURE_FOLDERS, fixture_folders
 from tests.house.layers import ROOT
-from webhook.lint.fixtures import FIXTURE_FOLDERS, fixture_folders
 
 FOLDERS = [
     ("a.yaml", ()),

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from evenkeel.lint.kustomization import Change
+from evenkeel.lint.open_fields import OpenFields
 from tests.support.lint import terms
-from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
-from webhook.lint.kustomization import Change
-from webhook.lint.open_fields import OpenFields
-from webhook.objects.fields import path_text, value_at
+from webhook.kubernetes.fields import path_text, value_at
 
 FIELD = "topologySpreadConstraints"
 AT, CRD = f"/spec/template/spec/{FIELD}", "/spec/versions/0/schema/openAPIV3Schema"

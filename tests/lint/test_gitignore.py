@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from webhook.lint.gitignore import ignored, parse_gitignore
-from webhook.lint.walk import find
+from evenkeel.lint.gitignore import ignored, parse_gitignore
+from evenkeel.lint.walk import find
 
 
 class Case(NamedTuple):

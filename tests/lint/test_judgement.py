@@ -8,13 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, honoring, hpa, namespace, owned_by, pod, policy, workload
-from tests.support.lint import KEYS, WEB, judged, shown, terms
-from webhook.documents.build import DEEPEST
-from webhook.lint.builds import Build
-from webhook.lint.judgement import judge
-from webhook.lint.kustomization import Change, Kustomized
-from webhook.lint.notes import (
+from evenkeel.lint.builds import Build
+from evenkeel.lint.judgement import judge
+from evenkeel.lint.kustomization import Change, Kustomized
+from evenkeel.lint.notes import (
     BUILT,
     KIND_NOT_JUDGED,
     PATCH,
@@ -23,10 +20,13 @@ from webhook.lint.notes import (
     UNREAD,
     UNRENDERED_TEMPLATE,
 )
-from webhook.lint.notes import VALUES as VALUES_NOTE
-from webhook.loading import inputs
-from webhook.objects.kinds import FIELD
-from webhook.objects.names import SYSTEM_NAMESPACES
+from evenkeel.lint.notes import VALUES as VALUES_NOTE
+from evenkeel.terminal import inputs
+from tests.support.build import constraint, honoring, hpa, namespace, owned_by, pod, policy, workload
+from tests.support.lint import KEYS, WEB, judged, shown, terms
+from webhook.kubernetes.json_values import DEEPEST
+from webhook.kubernetes.kinds import FIELD
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from evenkeel.lint.kustomization import Change, Kustomization, Kustomized, read_kustomization
 from tests.support.lint import KEYS, WEB, judged, terms
-from webhook.lint.kustomization import Change, Kustomization, Kustomized, read_kustomization
 
 FIELD = "topologySpreadConstraints"
 AT = f"/spec/template/spec/{FIELD}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from evenkeel.lint.notes import _NOTED, KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, together
 from tests.support import ROOT
-from webhook.lint.notes import _NOTED, KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, together
 
 
 def note(file, why=UNRENDERED_TEMPLATE, what="template", advice="do this"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.lint.kustomization import Change
+from evenkeel.lint.open_fields import SETTLED, OpenFields
 from tests.support.build import constraint, workload
 from webhook.findings.finding import Edit, Finding, Severity
-from webhook.lint.kustomization import Change
-from webhook.lint.open_fields import SETTLED, OpenFields
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 
 OBJECT = workload("Deployment", constraint())
 PATH = ("spec", "template", "spec", "topologySpreadConstraints", 0, "topologyKey")

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from evenkeel.lint import other_files as module
+from evenkeel.lint.declarations import packed
+from evenkeel.lint.judgement import judge
+from evenkeel.lint.other_files import OtherFiles
 from tests.support.build import constraint, hpa, pod, term, workload
 from tests.support.lint import terms
-from webhook.lint import other_files as module
-from webhook.lint.declarations import packed
-from webhook.lint.judgement import judge
-from webhook.lint.other_files import OtherFiles
 
 HEAD, TAIL = {"app": "web", "role": "head"}, {"app": "web", "role": "tail"}
 

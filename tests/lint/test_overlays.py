@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from webhook.lint.kustomization import Change, Kustomized
-from webhook.lint.overlays import Overlays, folders_with_kustomizations
-from webhook.objects.kinds import FIELD
+from evenkeel.lint.kustomization import Change, Kustomized
+from evenkeel.lint.overlays import Overlays, folders_with_kustomizations
+from webhook.kubernetes.kinds import FIELD
 
 BASE = "resources: [web.yaml]"
 SPREAD = f"patches: [{{patch: 'spec: {{{FIELD}: []}}'}}]"

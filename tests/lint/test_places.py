@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.documents.positions import spans
+from evenkeel.lint.chunks import NumberedLines, chunks
+from evenkeel.lint.places import placed
+from evenkeel.lint.positions import spans
+from evenkeel.lint.results import Address
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.chunks import NumberedLines, chunks
-from webhook.lint.places import placed
-from webhook.lint.results import Address
 
 TEXT = """\
 # Source: web/a.yaml

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.admit.text import dump
+from evenkeel.lint.repair import repair, repair_once
 from tests.support.build import honoring, workload
 from tests.support.lint import judged
-from webhook.documents.reading import read_documents
-from webhook.lint.repair import repair, repair_once
-from webhook.render.applied import dump
+from webhook.kubernetes.documents import read_documents
 from webhook.rules import RULES
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from evenkeel.lint.notes import PATCH, UNRENDERED_TEMPLATE, Note
+from evenkeel.lint.results import JudgedFile, LintSummary, Problem
 from tests.support.lint import MISSPELT, WEB, judged
 from webhook.findings.finding import Severity, Skipped
-from webhook.lint.notes import PATCH, UNRENDERED_TEMPLATE, Note
-from webhook.lint.results import JudgedFile, LintSummary, Problem
 
 
 def one(file, template):

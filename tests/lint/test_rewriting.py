@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.documents.positions import spans
-from webhook.documents.reading import read_documents
-from webhook.lint.rewriting import Replacement, Text, with_changes
-from webhook.objects.fields import value_at, with_value
+from evenkeel.lint.positions import spans
+from evenkeel.lint.rewriting import Replacement, Text, with_changes
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.fields import value_at, with_value
 
 
 class Case(NamedTuple):

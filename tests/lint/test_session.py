@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.lint import file_writing as writing
+from evenkeel.lint import repair
+from evenkeel.lint.baseline import Baseline, read_baseline
+from evenkeel.lint.files import FileReader
+from evenkeel.lint.session import Rewrite, Session
+from evenkeel.lint.walk import NotFound
 from tests.support.build import constraint, honoring, workload
 from tests.support.lint import MISSPELT, WEB, terms
 from webhook.findings.finding import Severity
-from webhook.lint import repair, writing
-from webhook.lint.baseline import Baseline, read_baseline
-from webhook.lint.files import FileReader
-from webhook.lint.session import Rewrite, Session
-from webhook.lint.walk import NotFound
 
 WRONG = WEB + MISSPELT.format("")
 RIGHT = WRONG.replace("kubernetes.io/zone", "topology.kubernetes.io/zone")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.lint.results import JudgedFile, Problem
+from evenkeel.lint.since import SinceError, TreeBefore, git_environment, old_tree, read_change, within
 from tests.support.repository import commit, git
-from webhook.lint.results import JudgedFile, Problem
-from webhook.lint.since import SinceError, TreeBefore, git_environment, old_tree, read_change, within
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.lint.notes import PATCH, UNRENDERED_TEMPLATE
+from evenkeel.lint.templates import advice_for_template, completed, has_placeholders, should_parse
 from tests.support.build import policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
-from webhook.documents.scalars import DocumentError, SyntaxFault
-from webhook.lint.notes import PATCH, UNRENDERED_TEMPLATE
-from webhook.lint.templates import advice_for_template, completed, has_placeholders, should_parse
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.scalars import DocumentError, SyntaxFault
+from webhook.kubernetes.workload import parse_workloads
 
 
 class Case(NamedTuple):

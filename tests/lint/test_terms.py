@@ -6,14 +6,14 @@ import json
 
 import pytest
 
+from evenkeel.lint.declarations import NOTHING_AROUND, FileNeighbours
 from tests.support.build import constraint, node, policy, snapshot, workload
 from tests.support.lint import judged, terms
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Severity
-from webhook.lint.declarations import NOTHING_AROUND, FileNeighbours
-from webhook.objects.references import ScaleTarget, Scaling
+from webhook.kubernetes.references import ScaleTarget, Scaling
 
 
 def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from webhook.lint.gitignore import parse_gitignore
-from webhook.lint.walk import find, root_of
+from evenkeel.lint.gitignore import parse_gitignore
+from evenkeel.lint.walk import find, root_of
 
 
 def found(*arguments):

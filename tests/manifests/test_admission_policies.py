@@ -8,11 +8,11 @@ import re
 import pytest
 
 from tests.support.build import policy
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies, notes, unknowable
 from webhook.manifests.cel_variables import of_new_object, of_object
-from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.rules import RULES
-from webhook.scheduler.features import LATEST, features
 
 MOST_SKEW = "excessive-max-skew"
 ALL = {rule.id: {"severity": "error", **rule.example} for rule in RULES.values() if rule.cel}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.manifests.cel import all_of, at, begin, literal, matches
-from webhook.scheduler.selectors import NOTHING, Requirement, Selector
+from webhook.spread.selectors import NOTHING, Requirement, Selector
 
 
 @pytest.mark.parametrize(

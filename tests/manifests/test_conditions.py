@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from webhook.kubernetes.kinds import Kind
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, changed, has_constraints
-from webhook.objects.kinds import Kind
 
 
 @pytest.mark.parametrize("condition", [NOT_OWNED, TO_DEFAULT[-1]], ids=lambda condition: condition["name"])

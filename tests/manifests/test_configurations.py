@@ -15,6 +15,9 @@ from tests.support.review import review
 from tests.support.strategies import LIST, SYSTEM, policies_of_defaults
 from webhook.admission.defaulting import Defaults
 from webhook.admission.request import MUTATE
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.names import NAMESPACE_NAME, SYSTEM_NAMESPACES
+from webhook.kubernetes.reader import Reader
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
@@ -26,13 +29,10 @@ from webhook.manifests.configurations import (
     ignoring,
     unsent,
 )
-from webhook.objects.kinds import KINDS
-from webhook.objects.names import NAMESPACE_NAME, SYSTEM_NAMESPACES
-from webhook.objects.reading import Reader
-from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.selectors import as_selector
-from webhook.transport.loop import SWEEP_SECONDS
-from webhook.transport.request import turn_seconds
+from webhook.server.transport.http_request import turn_seconds
+from webhook.server.transport.loop import SWEEP_SECONDS
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import as_selector
 
 TARGET = WebhookTarget(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
 OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.autoscalers import read_autoscaler, scalings
-from webhook.objects.references import ScaleTarget, Scaling
+from evenkeel.objects.autoscalers import read_autoscaler, scalings
+from webhook.kubernetes.references import ScaleTarget, Scaling
 
 WEB = ScaleTarget("shop", "apps", "Deployment", "web")
 REF = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.claim_templates import (
+from evenkeel.objects.claim_templates import (
     claim_from_template,
     claim_name,
     claims_of_set,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.objects.contacts import contacts_in
+from evenkeel.objects.contacts import contacts_in
 
 
 def test_the_name_after_the_prefix_counts():

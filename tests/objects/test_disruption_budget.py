@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.disruption_budget import DisruptionBudget, disruption_budget, read_disruption_budget
+from evenkeel.objects.disruption_budget import DisruptionBudget, disruption_budget, read_disruption_budget
 
 NAMED = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"namespace": "shop", "name": "web"}}
 

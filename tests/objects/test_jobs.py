@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.jobs import JobProgress, JobReplacement, read_job_progress, read_job_replacement
+from evenkeel.objects.jobs import JobProgress, JobReplacement, read_job_progress, read_job_replacement
 
 
 def policy(*rules):

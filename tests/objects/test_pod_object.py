@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.objects.pod_object import PodObject, ReadyCondition, ScheduledCondition, read_pod
 from tests.support.build import constraint, pod
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION, DELETION_COST_ANNOTATION
-from webhook.objects.pod_object import PodObject, ReadyCondition, ScheduledCondition, read_pod
-from webhook.objects.times import seconds_at
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION, DELETION_COST_ANNOTATION
+from webhook.kubernetes.times import seconds_at
 
 TIME = "2026-01-31T10:00:00Z"
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import workload
-from webhook.objects.labels import labels_in
-from webhook.objects.names import REVISION_ANNOTATION, REVISION_HASH, TEMPLATE_HASH
-from webhook.objects.pod_templates import (
+from evenkeel.objects.pod_templates import (
     DAEMON_TOLERATIONS,
     MADE_UP_LABEL,
     find_new_replica_set,
@@ -18,9 +15,12 @@ from webhook.objects.pod_templates import (
     with_new_template,
     with_revision,
 )
-from webhook.objects.references import ObjectRef
-from webhook.objects.workload import parse_workloads
-from webhook.objects.workload_object import read_workload_object
+from evenkeel.objects.workload_object import read_workload_object
+from tests.support.build import workload
+from webhook.kubernetes.labels import labels_in
+from webhook.kubernetes.names import REVISION_ANNOTATION, REVISION_HASH, TEMPLATE_HASH
+from webhook.kubernetes.references import ObjectRef
+from webhook.kubernetes.workload import parse_workloads
 
 OWNED = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True}
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.objects import quantities
-from webhook.objects.fields import path_text
-from webhook.objects.quantities import (
+from evenkeel.objects import quantities
+from evenkeel.objects.quantities import (
     LONGEST_QUANTITY,
     MAX_INT64,
     NANOS,
@@ -20,7 +19,8 @@ from webhook.objects.quantities import (
     thousandths,
     whole,
 )
-from webhook.objects.reading import Reader
+from webhook.kubernetes.fields import path_text
+from webhook.kubernetes.reader import Reader
 
 # What k8s.io/apimachinery v0.37.1 makes of each text: Value(), MilliValue().
 READ = {

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.objects.kinds import KINDS, Kind, Kinds
-from webhook.objects.typed_names import TypedNameError, parse_typed_name
+from evenkeel.objects.typed_names import TypedNameError, parse_typed_name
+from webhook.kubernetes.kinds import KINDS, Kind, Kinds
 
 FLEET = Kind("games.example.com/v1", "Fleet", "fleets", constraints=("spec", "constraints"), built_in=False)
 OTHER = Kind("ships.example.com/v1", "Fleet", "fleets", constraints=("spec", "constraints"), built_in=False)

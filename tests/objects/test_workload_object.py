@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import workload
-from webhook.objects.names import REVISION_ANNOTATION
-from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
-from webhook.objects.workload_object import (
+from evenkeel.objects.workload_object import (
     IF_DELETED,
     IF_RESUMED,
     IN_PART,
@@ -17,6 +14,9 @@ from webhook.objects.workload_object import (
     reach_of_template,
     read_workload_object,
 )
+from tests.support.build import workload
+from webhook.kubernetes.names import REVISION_ANNOTATION
+from webhook.kubernetes.update_strategies import DeploymentStrategy, StatefulSetUpdate
 
 
 @pytest.mark.parametrize(("written", "replicas"), [(3, 3), (0, 0), (None, None), (-1, None), (True, None), ("3", None)])

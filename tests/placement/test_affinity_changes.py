@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.placement.remedies import IN_TEMPLATE, NOW, remedies
+from evenkeel.scheduler.framework import find_feasible
 from tests.support.placing import HOSTNAME, ZONE, attempted, node, running
-from webhook.placement.remedies import IN_TEMPLATE, NOW, remedies
-from webhook.scheduler.framework import find_feasible
 
 
 def found(cycle):

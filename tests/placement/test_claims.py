@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.placement.claims import Pins, VolumeGap, claims_of, volume_gaps
+from evenkeel.placement.subject import attempt, of_new_pod
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import pod
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, two_zones, using, volume
 from tests.support.placing import HOSTNAME, ZONE, attempted, node
-from webhook.placement.claims import Pins, VolumeGap, claims_of, volume_gaps
-from webhook.placement.subject import attempt, of_new_pod
-from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import features
 
 NODES = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.placement.created_pods import created, heeded_classes, read_creation
 from tests.support.build import ZONE, limit_range, pod, priority_class, runtime_class
-from webhook.objects.fields import value_at
-from webhook.objects.references import ObjectRef
-from webhook.placement.created_pods import created, heeded_classes, read_creation
-from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.validation import in_one_line
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.fields import value_at
+from webhook.kubernetes.references import ObjectRef
+from webhook.spread.validation import in_one_line
 
 GPU = {"key": "example.com/gpu", "operator": "Exists"}
 LOST = [

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.placement.explanation import agrees, explain
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
-from webhook.placement.explanation import agrees, explain
 
 
 def domains(explained):

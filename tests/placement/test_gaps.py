@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.placement.gaps import gaps, gaps_of_runs, in_words, used_by
+from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.preemption import preempt
+from evenkeel.scheduler.profile import USUAL_PROFILE
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, requesting, running
-from webhook.placement.gaps import gaps, gaps_of_runs, in_words, used_by
-from webhook.scheduler.framework import Framework
-from webhook.scheduler.preemption import preempt
-from webhook.scheduler.profile import USUAL_PROFILE
 
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 DEVICE_CLASS = {

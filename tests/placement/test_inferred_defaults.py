@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.placement.inferred_defaults import given_defaults
+from evenkeel.placement.subject import of_pod
 from tests.support.build import pod, workload
 from tests.support.placing import spread
-from webhook.placement.inferred_defaults import given_defaults
-from webhook.placement.subject import of_pod
 
 GIVEN = {"annotations": {"evenkeel.dev/defaulted-by": "policy"}}
 SOFT = spread(whenUnsatisfiable="ScheduleAnyway")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from evenkeel.placement.obstacles import kept_room, obstacles
+from evenkeel.scheduler.framework import find_feasible
 from tests.support.build import pod
 from tests.support.placing import HOSTNAME, ZONE, attempted, node, requesting, running
-from webhook.placement.obstacles import kept_room, obstacles
-from webhook.scheduler.framework import find_feasible
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PORTS = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]

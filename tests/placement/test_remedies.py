@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.placement import remedies as module
+from evenkeel.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, misspelt_keys, remedies
+from evenkeel.scheduler.framework import feasible_nodes, find_feasible
+from evenkeel.scheduler.profile import USUAL_PROFILE
 from tests.support.claims import claim, storage_class, using
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, requesting, running, spread
-from webhook.placement import remedies as module
-from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, misspelt_keys, remedies
-from webhook.scheduler.framework import feasible_nodes, find_feasible
-from webhook.scheduler.profile import USUAL_PROFILE
 
 OWNED = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True}]}
 ZONES = [node("a1", "a"), node("b1", "b"), *(running(on, **OWNED) for on in ("a1", "a1", "b1", "b1"))]

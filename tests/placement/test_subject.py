@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import constraint, limit_range, pod, priority_class, runtime_class, service, workload
-from tests.support.claims import claim, storage_class
-from tests.support.placing import node, requesting, running, spread
-from webhook.objects.fields import value_at
-from webhook.objects.kinds import Kind, Kinds
-from webhook.objects.pod_object import ScheduledCondition
-from webhook.objects.pod_templates import MADE_UP_LABEL
-from webhook.objects.references import ObjectRef
-from webhook.placement.created_pods import read_creation
-from webhook.placement.subject import (
+from evenkeel.objects.pod_object import ScheduledCondition
+from evenkeel.objects.pod_templates import MADE_UP_LABEL
+from evenkeel.placement.created_pods import read_creation
+from evenkeel.placement.subject import (
     DAEMON,
     FROM_POD,
     FROM_SCHEDULER,
@@ -25,9 +19,15 @@ from webhook.placement.subject import (
     of_pod,
     with_expected,
 )
-from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.framework import feasible_nodes
-from webhook.scheduler.snapshot import Snapshot, from_objects
+from evenkeel.scheduler.framework import feasible_nodes
+from evenkeel.scheduler.snapshot import Snapshot, from_objects
+from tests.support.build import constraint, limit_range, pod, priority_class, runtime_class, service, workload
+from tests.support.claims import claim, storage_class
+from tests.support.placing import node, requesting, running, spread
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.fields import value_at
+from webhook.kubernetes.kinds import Kind, Kinds
+from webhook.kubernetes.references import ObjectRef
 
 
 def others(*objects):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.placement.remedies import NOW, remedies
+from evenkeel.placement.subject import attempt, of_pod
+from evenkeel.placement.successors import changed_since, made_again, with_successors
+from evenkeel.scheduler.framework import find_feasible
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import owned_by, pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import node, requesting
-from webhook.objects.references import ObjectRef
-from webhook.placement.remedies import NOW, remedies
-from webhook.placement.subject import attempt, of_pod
-from webhook.placement.successors import changed_since, made_again, with_successors
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.framework import find_feasible
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.references import ObjectRef
 
 SSD = {"nodeSelector": {"disk": "ssd"}}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.placement import template_edits as edits
+from evenkeel.scheduler.fit import Lack
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, ZONE, requesting, spread
-from webhook.placement import template_edits as edits
-from webhook.scheduler.fit import Lack
-from webhook.scheduler.taints import Toleration
+from webhook.spread.taints import Toleration
 
 NOTHING = Lack(0, 0, 0, 0, ())
 CONSTRAINTS = "topologySpreadConstraints"

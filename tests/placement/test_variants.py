@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.placement.variants import largest_first, place_name, refused
+from evenkeel.scheduler.framework import find_feasible
 from tests.support.placing import INFRA, ZONE, attempted, node
-from webhook.placement.variants import largest_first, place_name, refused
-from webhook.scheduler.framework import find_feasible
 
 
 @pytest.mark.parametrize(("key", "words"), [(ZONE, "zone a"), ("rack", "rack a"), ("", "")])

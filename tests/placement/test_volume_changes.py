@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evenkeel.placement.remedies import NOW, remedies
+from evenkeel.placement.volume_changes import in_cluster
+from evenkeel.scheduler.framework import find_feasible
 from tests.support.build import constraint, owned_by
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import attempted, node, running
-from webhook.placement.remedies import NOW, remedies
-from webhook.placement.volume_changes import in_cluster
-from webhook.scheduler.framework import find_feasible
 
 NODES = [node("a1", "a"), node("b1", "b")]
 

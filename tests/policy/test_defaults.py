@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, snapshot
 from tests.support.placing import node
+from webhook.kubernetes.features import LATEST, features
 from webhook.policy.defaults import (
     Defaulting,
     defaulting_errors,
@@ -15,7 +16,6 @@ from webhook.policy.defaults import (
     notes_on,
     parse_defaulting,
 )
-from webhook.scheduler.features import LATEST, features
 
 SOFT = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
 

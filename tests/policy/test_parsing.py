@@ -9,11 +9,11 @@ import pytest
 
 from tests.support import ROOT
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod
-from webhook.documents.reading import read_documents
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
-from webhook.objects.kinds import KINDS
-from webhook.objects.workload import parse_workloads as parse_workload
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import BUILT_IN, built_in, parse_policy
 from webhook.policy.policy import PolicyError

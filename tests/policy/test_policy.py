@@ -8,11 +8,11 @@ import pytest
 
 from tests.support.build import pod, workload
 from webhook.findings.finding import Severity
-from webhook.objects.workload import parse_workloads as parse_workload
+from webhook.kubernetes.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.rules import RULES
-from webhook.scheduler.selectors import Match
+from webhook.spread.selectors import Match
 
 HEAD = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint, pod
 from tests.support.scheduler_plugins import plugins
-from webhook.objects.workload import parse_workloads as parse_workload
+from webhook.kubernetes.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import policy
-from webhook.objects.kinds import Served
+from webhook.kubernetes.kinds import Served
 from webhook.policy.parsing import built_in
 from webhook.policy.unserved import groups_of, unserved
 

@@ -7,11 +7,11 @@ import json
 import jsonschema
 import pytest
 
+from evenkeel.admit.dry_run import dry_run
+from evenkeel.policy_test.form import PolicyTestError, answer, as_expectation, judge, parse_policy_test, schema
 from tests.support.build import FEATURES, constraint, pod, policy, service, snapshot, workload
-from webhook.admission.dry_run import dry_run
 from webhook.admission.terms import Terms
 from webhook.policy.schema import POLICY_API_VERSION
-from webhook.policy_test.form import PolicyTestError, answer, as_expectation, judge, parse_policy_test, schema
 
 CASE = {"name": "a", "object": "web.yaml", "expect": {"outcome": "denied"}}
 LEAST = {"kind": "PolicyTest", "cases": [CASE]}

@@ -11,14 +11,14 @@ from functools import cache, partial
 from hypothesis import HealthCheck, reject, settings
 from hypothesis import strategies as st
 
+from evenkeel.terminal.json_forms import finding_json, skipped_json
 from tests.support import strategies as some
 from tests.support.build import service
 from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
+from webhook.kubernetes.features import features
 from webhook.policy.parsing import parse_policy
-from webhook.render.forms import finding_json, skipped_json
-from webhook.scheduler.cluster_view import ClusterView, view_of
-from webhook.scheduler.features import features
+from webhook.spread.cluster_view import ClusterView, view_of
 
 fuzz = settings(suppress_health_check=list(HealthCheck))
 

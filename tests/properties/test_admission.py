@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from jsonpatch import apply_patch
 from jsonpointer import JsonPointer
 
+from evenkeel.admit.dry_run import dry_run, patched
 from tests.properties.judging import (
     BY_STRICT,
     STRICT,
@@ -31,13 +32,12 @@ from tests.properties.judging import (
 )
 from tests.support import strategies as some
 from tests.support.build import constraint, owned_by, pod, workload
-from webhook.admission.dry_run import dry_run, patched
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
 from webhook.admission.terms import Terms
-from webhook.objects.fields import as_mapping, value_at, with_value
-from webhook.objects.names import SYSTEM_NAMESPACES
+from webhook.kubernetes.features import features
+from webhook.kubernetes.fields import as_mapping, value_at, with_value
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.rules import RULES
-from webhook.scheduler.features import features
 
 LAYERED, CAREFUL = partial(chosen, "layered"), partial(chosen, "careful")
 pods = st.deferred(lambda: some.objects([kind for kind in kinds() if kind.kind == "Pod"]))

@@ -9,14 +9,14 @@ from functools import partial
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.snapshot import from_objects
 from tests.properties.judging import assert_well_formed, chosen, decide, fuzz, minors, requests
 from tests.support import strategies as some
 from webhook.admission.request import MUTATE
 from webhook.cluster import decoding
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.cluster_view import SnapshotError, read_view_object, view_of
-from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import features
+from webhook.spread.cluster_view import SnapshotError, read_view_object, view_of
 
 NAMES = st.sampled_from(("web", "", "a\n", "é", "\ud800"))
 AMOUNTS = st.dictionaries(

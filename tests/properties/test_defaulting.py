@@ -7,15 +7,15 @@ from dataclasses import replace
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
+from evenkeel.admit.dry_run import patched
 from tests.properties.judging import fuzz
 from tests.support.build import HOSTNAME, ZONE, namespace, node, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
 from webhook.admission.defaulting import Defaults
-from webhook.admission.dry_run import patched
 from webhook.admission.ownership import ACCOUNTS
 from webhook.admission.request import MUTATE, VALIDATE
+from webhook.kubernetes.features import LATEST
 from webhook.rules import DEFAULT_SETTINGS
-from webhook.scheduler.features import LATEST
 
 BETA_ZONE, REGION = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region"
 CLUSTER = (

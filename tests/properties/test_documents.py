@@ -10,8 +10,8 @@ from hypothesis import example, given
 
 from tests.properties.judging import at_most, fuzz
 from tests.support import strategies as some
-from webhook.documents.reading import read_documents, read_objects
-from webhook.documents.scalars import DocumentError
+from webhook.kubernetes.documents import read_documents, read_objects
+from webhook.kubernetes.scalars import DocumentError
 
 
 @fuzz

@@ -11,16 +11,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.replica_room import room_for
 from tests.properties.judging import fuzz
 from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
 from webhook.findings.evaluation import find_all
-from webhook.objects.fields import value_at
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.features import features
+from webhook.kubernetes.fields import value_at
+from webhook.kubernetes.workload import parse_workloads
 from webhook.policy.parsing import parse_policy
 from webhook.rules import RULES
-from webhook.scheduler.features import features
-from webhook.scheduler.room import room_for
-from webhook.scheduler.validation import shown_path, validate
+from webhook.spread.validation import shown_path, validate
 
 HARD, SOFT, HASH = "DoNotSchedule", "ScheduleAnyway", "pod-template-hash"
 LABELS = {"app": "web", "tier": "front", "version": "v2"}

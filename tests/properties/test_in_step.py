@@ -39,11 +39,11 @@ from webhook.cli import main as cli
 from webhook.cluster.cluster import Unchanging
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.cluster_view import read_view_object
-from webhook.scheduler.constraint import as_stored
-from webhook.scheduler.features import LATEST
-from webhook.serving.metrics import Metrics
-from webhook.serving.reviewer import Reviewer
+from webhook.kubernetes.features import LATEST
+from webhook.server.metrics import Metrics
+from webhook.server.reviewer import Reviewer
+from webhook.spread.cluster_view import read_view_object
+from webhook.spread.constraint import as_stored
 
 ASKED = {"missing-constraints": {"severity": "error", "minReplicas": 3}}
 BANK = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.filtering import HardConstraints
+from evenkeel.scheduler.profile import Cycle
 from tests.properties.judging import fuzz
 from tests.properties.test_fixes import cluster, nodes
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, snapshot, workload
 from webhook.findings.rule import Subject
-from webhook.objects.workload import parse_workloads
-from webhook.scheduler.constraint import read_constraints
-from webhook.scheduler.filtering import HardConstraints
-from webhook.scheduler.profile import Cycle
+from webhook.kubernetes.workload import parse_workloads
+from webhook.spread.constraint import read_constraints
 
 constraints = st.builds(
     constraint,

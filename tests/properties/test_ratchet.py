@@ -14,7 +14,7 @@ from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 from webhook.policy.parsing import parse_policy
 from webhook.rules import RULES
 

@@ -8,29 +8,29 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.configured_profiles import parse_profiles
+from evenkeel.scheduler.counts import BoundPod
+from evenkeel.scheduler.framework import Framework, total
+from evenkeel.scheduler.profile import USUAL_PROFILES
+from evenkeel.scheduler.scheduler_nodes import SchedulerNodes
+from evenkeel.scheduler.snapshot import read_object
+from evenkeel.simulate.node_changes import LOST, after, first_ground
+from evenkeel.simulate.outcomes import run
+from evenkeel.simulate.planning import planned
+from evenkeel.simulate.pod import InitialPod, Maker, PodClass
+from evenkeel.simulate.results import results
+from evenkeel.simulate.state import Start, State
+from evenkeel.simulate.step import Step, StepError, Which, parse_step
 from tests.conformance.cases import read
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
 from tests.support.build import ZONE
 from tests.support.simulated import budget, cluster, deployment, nodes, pod, stateful, workload
-from webhook.objects.fields import with_value
-from webhook.objects.names import DEFAULT_SCHEDULER
-from webhook.scheduler.cluster_view import SnapshotError
-from webhook.scheduler.configured_profiles import parse_profiles
-from webhook.scheduler.counts import BoundPod
-from webhook.scheduler.features import features
-from webhook.scheduler.framework import Framework, total
-from webhook.scheduler.profile import USUAL_PROFILES
-from webhook.scheduler.scheduler_nodes import SchedulerNodes
-from webhook.scheduler.snapshot import read_object
-from webhook.simulation.node_changes import LOST, after, first_ground
-from webhook.simulation.outcomes import run
-from webhook.simulation.planning import planned
-from webhook.simulation.pod import InitialPod, Maker, PodClass
-from webhook.simulation.results import results
-from webhook.simulation.state import Start, State
-from webhook.simulation.step import Step, StepError, Which, parse_step
+from webhook.kubernetes.features import features
+from webhook.kubernetes.fields import with_value
+from webhook.kubernetes.names import DEFAULT_SCHEDULER
+from webhook.spread.cluster_view import SnapshotError
 
 PART, CHANGES = 12, 12  # Every twelfth recorded cluster, and how often each changes.
 

@@ -16,9 +16,9 @@ from tests.support.build import constraint, pod, service, workload
 from tests.support.review import review
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
+from webhook.kubernetes.features import LATEST, features
 from webhook.policy.parsing import parse_policy
-from webhook.scheduler.cluster_view import view_of
-from webhook.scheduler.features import LATEST, features
+from webhook.spread.cluster_view import view_of
 
 pytestmark = pytest.mark.alone
 

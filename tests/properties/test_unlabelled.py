@@ -13,7 +13,7 @@ from tests.properties.test_worse import enforcing, lists, made
 from tests.support.build import FEATURES
 from webhook.findings.evaluation import find_all
 from webhook.findings.rule import Need
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import RULES
 
 OF_LABELS = {Need.LABELS, Need.SELECTORS, Need.GIVEN_LABELS}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.properties.judging import fuzz
 from webhook.admission.request import VALIDATE, AdmissionRequest
-from webhook.objects.kinds import KINDS
-from webhook.serving import wire
+from webhook.kubernetes.kinds import KINDS
+from webhook.server import wire
 
 NUMBERS = (
     *map(str, (-(2**63) - 1, -(2**63), 2**63, 2**64 - 1, 2**64, 10**29)),

@@ -18,7 +18,7 @@ from tests.conftest import EXAMPLES
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, workload
 from tests.support.review import review
 from webhook.admission.request import VALIDATE
-from webhook.objects.fields import value_at
+from webhook.kubernetes.fields import value_at
 from webhook.policy.parsing import parse_policy
 from webhook.rules import RULES
 

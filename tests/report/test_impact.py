@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.report.impact import GRAVITY, NEVER_ASKED, Impact
 from tests.support.build import ZONE, constraint, pod, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, only, pods
 from webhook.admission.decision import Outcome
-from webhook.report.impact import GRAVITY, NEVER_ASKED, Impact
 
 EMPTY = constraint(labelSelector={})
 DEFAULTS = """{defaulting: {defaultingType: List, defaultConstraints: [

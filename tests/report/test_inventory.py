@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
+from evenkeel.report.inventory import Packed, key_of, named
 from tests.support.build import owned_by, pod, policy, workload
 from tests.support.reporting import deployment, inventory, made_by, pods
-from webhook.report.inventory import Packed, key_of, named
 
 ROLLOUT = workload("Rollout") | {"apiVersion": "argoproj.io/v1alpha1"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.report.next_pods import anew, made_pods
 from tests.support.build import constraint, owned_by, pod, workload
 from tests.support.reporting import deployment, inventory, made_by, pods
-from webhook.objects.kinds import KINDS
-from webhook.report.next_pods import anew, made_pods
-from webhook.scheduler.constraint import as_stored
-from webhook.scheduler.features import LATEST, features
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.kinds import KINDS
+from webhook.spread.constraint import as_stored
 
 KEYED = constraint(matchLabelKeys=["v"])
 

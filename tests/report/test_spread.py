@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
+from evenkeel.scheduler.configured_profiles import parse_profiles
 from tests.policy.test_translation import configuration
 from tests.report.test_impact import DEFAULTS, NO_DEFAULTS
 from tests.support.build import HOSTNAME, ZONE, constraint, pod, policy, runtime_class, service, workload
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report
-from webhook.scheduler.configured_profiles import parse_profiles
 
 SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from evenkeel.clusters.known import place
+from evenkeel.objects.pod_object import read_pod
+from evenkeel.report import waiting_pods as module
+from evenkeel.report.inventory import key_of
+from evenkeel.report.waiting_pods import waiting
+from evenkeel.scheduler.profile import USUAL_PROFILES, Profile
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import constraint, pod, workload
 from tests.support.placing import INFRA, node, requesting
 from tests.support.reporting import deployment, inventory, made_by, pods
-from webhook.loading.clusters import place
-from webhook.objects.pod_object import read_pod
-from webhook.objects.references import ObjectKey
-from webhook.report import waiting_pods as module
-from webhook.report.inventory import key_of
-from webhook.report.waiting_pods import waiting
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.profile import USUAL_PROFILES, Profile
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.references import ObjectKey
 
 FULL = [node("a1", "a", taints=[INFRA])]
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from evenkeel.scheduler.replica_room import room_for
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, node, snapshot, workload
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
-from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.features import features
+from webhook.kubernetes.kinds import KINDS, Kinds
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS
-from webhook.scheduler.features import features
-from webhook.scheduler.room import room_for
 
 OBJECT = "Deployment payments-team/checkout-api"
 

@@ -7,8 +7,8 @@ import pytest
 from tests.rules.judged import HARD_HOST, THREE, ZONES, on, said, shown, stateful
 from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
 from webhook.findings.neighbours import Neighbours
-from webhook.objects.workload import parse_workloads
-from webhook.scheduler.features import LATEST
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.workload import parse_workloads
 
 
 class TestCountsTaintedNodes:

@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 from tests.rules.judged import IN_BOTH, deployment, findings
-from tests.scheduler.test_validation import FULL, NEW_PODS, STANDING, WRONG
+from tests.spread.test_validation import FULL, NEW_PODS, STANDING, WRONG
 from tests.support.build import constraint, keys, pod, selecting, term
-from webhook.objects.fields import with_value
+from webhook.kubernetes.features import NEWEST, OLDEST
+from webhook.kubernetes.fields import with_value
 from webhook.rules.invalid_constraint import REMEDIES
-from webhook.scheduler.features import NEWEST, OLDEST
 
 SECOND = re.compile(r"constraints (\d+) and (\d+) must differ")
 

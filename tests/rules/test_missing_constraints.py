@@ -6,10 +6,10 @@ import pytest
 
 from tests.rules.judged import findings, pinned, templated
 from tests.support.build import ZONE, node, pod, snapshot, workload
-from webhook.documents.reading import read_documents
-from webhook.documents.scalars import _WORDS
 from webhook.findings.finding import Severity
-from webhook.objects.fields import with_value
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.fields import with_value
+from webhook.kubernetes.scalars import _WORDS
 from webhook.rules import RULES
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.scheduler.replica_room import room_for
 from tests.rules.judged import (
     IN_BOTH,
     OBJECT,
@@ -19,18 +20,17 @@ from tests.rules.judged import (
     stateful,
 )
 from tests.support.build import FEATURES, ZONE, constraint, honoring, node, owned_by, pod, snapshot, workload
-from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import Need
-from webhook.objects.kinds import KINDS, Kind, Kinds
-from webhook.objects.references import Scaling
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.kinds import KINDS, Kind, Kinds
+from webhook.kubernetes.references import Scaling
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.room import room_for
 
 
 @pytest.mark.parametrize("one", RULES.values(), ids=lambda one: one.id)

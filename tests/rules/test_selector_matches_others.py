@@ -8,9 +8,9 @@ from tests.rules.judged import SERVER_WRITES, on, said, shown
 from tests.support.build import FEATURES, constraint, node, pod, workload
 from webhook.findings.evaluation import evaluate
 from webhook.findings.neighbours import Neighbours
-from webhook.objects.kinds import KINDS, Kind
-from webhook.objects.references import Scaling
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.kinds import KINDS, Kind
+from webhook.kubernetes.references import Scaling
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS
 
 STABLE, CANARY = ({"app": "web", "track": track} for track in ("stable", "canary"))

@@ -7,7 +7,7 @@ import pytest
 from tests.rules.judged import HARD_HOST, findings, said, shown, stateful
 from tests.support.build import constraint, workload
 from webhook.findings.neighbours import Neighbours
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 
 
 class TestSkewNeverBinds:

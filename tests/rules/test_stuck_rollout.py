@@ -10,7 +10,7 @@ from tests.rules.judged import findings
 from tests.support.build import HOSTNAME, ZONE, constraint, snapshot
 from tests.support.placing import INFRA, node
 from tests.support.simulated import deployment, nodes, pod, simulated
-from webhook.scheduler.features import LATEST
+from webhook.kubernetes.features import LATEST
 
 PER_HOST = constraint(topologyKey=HOSTNAME, minDomains=9)
 ON_EACH = {"on": ["a1", "b1", "c1"], "replicas": 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenkeel.scheduler.replica_room import room_for
 from tests.rules.judged import stateful
 from tests.support.build import (
     FEATURES,
@@ -16,9 +17,8 @@ from tests.support.build import (
     workload,
 )
 from webhook.findings.evaluation import evaluate
-from webhook.objects.workload import parse_workloads
+from webhook.kubernetes.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS
-from webhook.scheduler.room import room_for
 
 IN_ZONE_A = {"nodeSelector": {ZONE: "a"}}
 

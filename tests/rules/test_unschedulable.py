@@ -8,8 +8,8 @@ from tests.rules.judged import IN_A, THREE, findings, stateful
 from tests.support import placing
 from tests.support.build import ZONE, constraint, pod, snapshot, workload
 from webhook.findings.finding import Severity
+from webhook.kubernetes.features import LATEST
 from webhook.rules import RULES
-from webhook.scheduler.features import LATEST
 
 
 def room(zone, pods="110", **spec):

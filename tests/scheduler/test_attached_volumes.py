@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.attached_volumes import AttachedVolume, AttachedVolumes, Attacher, SchedulerError
+from evenkeel.scheduler.storage import NO_STORAGE, Claim, CSINode
+from evenkeel.scheduler.volumes import Disk, Mounts, PodVolume
 from tests.support.claims import EBS, claim, csi_node, storage_class, using, volume
 from tests.support.placing import attempted, node, running
-from webhook.scheduler.attached_volumes import AttachedVolume, AttachedVolumes, Attacher, SchedulerError
-from webhook.scheduler.storage import NO_STORAGE, Claim, CSINode
-from webhook.scheduler.volumes import Disk, Mounts, PodVolume
 
 PORTWORX = Disk("portworxVolume", "v")
 

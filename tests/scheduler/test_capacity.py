@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.capacity import bound
+from evenkeel.scheduler.framework import feasible_nodes
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.placement import filter_nodes
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
-from webhook.scheduler.capacity import bound
-from webhook.scheduler.framework import feasible_nodes
-from webhook.scheduler.snapshot import from_objects
 
 
 def bounded(cycle, wanted=9):

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.configured_profiles import parse_profiles
+from evenkeel.scheduler.fit import USUAL_SCORING, ScoringStrategy
+from evenkeel.scheduler.profile import FILTERS, USUAL_PROFILE, WEIGHTS
 from tests.policy.test_translation import HARD, SOFT, configuration, listed, profile
 from tests.support.scheduler_plugins import CASES, plugins
-from webhook.scheduler.configured_profiles import parse_profiles
-from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.fit import USUAL_SCORING, ScoringStrategy
-from webhook.scheduler.profile import FILTERS, USUAL_PROFILE, WEIGHTS
+from webhook.kubernetes.features import LATEST
+from webhook.spread.constraint import parse_constraints
 
 
 def args(plugin, /, **fields):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.scheduler.declared_features import required_features
-from webhook.scheduler.features import features
+from evenkeel.scheduler.declared_features import required_features
+from webhook.kubernetes.features import features
 
 RESTARTING = {"restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.counts import PodGroup
+from evenkeel.scheduler.domain_counts import DomainCounts, count, counted_by
+from evenkeel.scheduler.incoming import IncomingPod
+from evenkeel.scheduler.snapshot import Snapshot
 from tests.support.build import constraint, pod, snapshot
-from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.counts import PodGroup
-from webhook.scheduler.domain_counts import DomainCounts, count, counted_by
-from webhook.scheduler.domains import Reach
-from webhook.scheduler.features import features
-from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import Nodes
-from webhook.scheduler.selectors import EVERYTHING, NOTHING, selecting
-from webhook.scheduler.snapshot import Snapshot
+from webhook.kubernetes.features import features
+from webhook.spread.constraint import parse_constraints
+from webhook.spread.domains import Reach
+from webhook.spread.nodes import Nodes
+from webhook.spread.selectors import EVERYTHING, NOTHING, selecting
 
 WEB, DB = (("app", "web"),), (("app", "db"),)
 ZONES = {"n1": "a", "n2": "a", "n3": "b", "n4": "c"}

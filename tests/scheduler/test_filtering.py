@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 from tests.support.placement import HARD, SOFT, bound, by_node, cluster, filter_nodes, incoming, match_nums, parsed
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
+from webhook.kubernetes.features import LATEST
 
 KEYS = ("zone", "rack")
 

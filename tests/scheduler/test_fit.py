@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Requests, Usage
-from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.fit import (
+from evenkeel.scheduler.counts import NO_REQUESTS, UNUSED, Requests, Usage
+from evenkeel.scheduler.fit import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
     TO_CAPACITY,
@@ -22,7 +21,8 @@ from webhook.scheduler.fit import (
     least_allocated,
     shortages,
 )
-from webhook.scheduler.scheduler_nodes import NO_ROOM, Allocatable
+from evenkeel.scheduler.scheduler_nodes import NO_ROOM, Allocatable
+from webhook.kubernetes.features import LATEST, features
 
 GPU, HUGE = "example.com/gpu", "hugepages-2Mi"
 NODE = Allocatable(4000, 1000, 100, ((GPU, 2), (HUGE, 8)), 10)

@@ -6,6 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.counts import BoundPod, PodInfo, Requests, Usage, label_set
+from evenkeel.scheduler.fit import CPU, MOST_ALLOCATED, ScoringStrategy
+from evenkeel.scheduler.framework import PLUGINS, DryRun, Framework, total, usable_nodes
+from evenkeel.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
+from evenkeel.scheduler.plugins.node_resources_fit import insufficient
+from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
+from evenkeel.scheduler.plugins.plugin import Plugin
+from evenkeel.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
 from tests.support import placing
 from tests.support.attempts import (
     BIG,
@@ -25,15 +33,7 @@ from tests.support.attempts import (
 )
 from tests.support.build import pod
 from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed
-from webhook.scheduler.counts import BoundPod, PodInfo, Requests, Usage, label_set
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.fit import CPU, MOST_ALLOCATED, ScoringStrategy
-from webhook.scheduler.framework import PLUGINS, DryRun, Framework, total, usable_nodes
-from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
-from webhook.scheduler.plugins.node_resources_fit import insufficient
-from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
-from webhook.scheduler.plugins.plugin import Plugin
-from webhook.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
+from webhook.kubernetes.features import LATEST
 
 
 def test_a_node_that_nothing_refuses_is_feasible():

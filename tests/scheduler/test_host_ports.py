@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.reading import Reader
-from webhook.scheduler.host_ports import HostPort, read_host_ports
+from evenkeel.scheduler.host_ports import HostPort, read_host_ports
+from webhook.kubernetes.reader import Reader
 
 PORT = {"containerPort": 80, "hostPort": 8080}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.reading import Reader
-from webhook.scheduler.features import features
-from webhook.scheduler.images import NodeImage, PodImages, normalized_name, read_images, read_node_images
+from evenkeel.scheduler.images import NodeImage, PodImages, normalized_name, read_images, read_node_images
+from webhook.kubernetes.features import features
+from webhook.kubernetes.reader import Reader
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.names import BETA_REGION, BETA_ZONE, REGION, ZONE
-from webhook.scheduler.affinity import NodeTerm
-from webhook.scheduler.in_tree_volumes import BY_PROVISIONER, IN_TREE, TranslationError, handle, translated_terms
-from webhook.scheduler.selectors import IN, Requirement
+from evenkeel.scheduler.in_tree_volumes import BY_PROVISIONER, IN_TREE, TranslationError, handle, translated_terms
+from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, REGION, ZONE
+from webhook.spread.affinity import NodeTerm
+from webhook.spread.selectors import IN, Requirement
 
 AWS, GCE, AZURE, PORTWORX = "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "portworxVolume"
 AWS_KEY = "topology.ebs.csi.aws.com/zone"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.objects.fields import path_text
-from webhook.objects.reading import Reader
-from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.taints import Toleration
+from evenkeel.scheduler.incoming import read_incoming_pod
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.fields import path_text
+from webhook.kubernetes.reader import Reader
+from webhook.spread.taints import Toleration
 
 
 def test_what_a_pod_asks():

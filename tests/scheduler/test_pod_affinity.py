@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.objects.reading import Reader
-from webhook.scheduler.pod_affinity import PodAffinity, preferring, read_pod_affinity
+from evenkeel.scheduler.pod_affinity import PodAffinity, preferring, read_pod_affinity
+from webhook.kubernetes.reader import Reader
 
 REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred"))
 

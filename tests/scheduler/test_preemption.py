@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
+from evenkeel.objects.disruption_budget import DisruptionBudget
+from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.preemption import messages, preempt
+from evenkeel.scheduler.profile import USUAL_PROFILE
 from tests.support.build import pod
 from tests.support.claims import EBS, claim, csi_node, using, volume
 from tests.support.placing import INFRA, attempted, node, requesting, running
-from webhook.objects.disruption_budget import DisruptionBudget
-from webhook.scheduler.framework import Framework
-from webhook.scheduler.preemption import messages, preempt
-from webhook.scheduler.profile import USUAL_PROFILE
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.profile import USUAL_PROFILE, Profile
 from tests.support.attempts import affinity, cycle, named, node
 from tests.support.placement import HARD, SOFT, parsed
-from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
-from webhook.scheduler.profile import USUAL_PROFILE, Profile
+from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.objects.fields import path_text
-from webhook.objects.reading import Reader
-from webhook.scheduler.counts import Requests
-from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.resources import is_extended, is_scalar, read_allocatable, read_requests, with_default_requests
-from webhook.scheduler.scheduler_nodes import Allocatable
+from evenkeel.scheduler.counts import Requests
+from evenkeel.scheduler.resources import is_extended, is_scalar, read_allocatable, read_requests, with_default_requests
+from evenkeel.scheduler.scheduler_nodes import Allocatable
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.fields import path_text
+from webhook.kubernetes.reader import Reader
 
 MI = 1 << 20
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.scoring import normalized, rounded, topology_normalizing_weight
 from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed, score_nodes, worth
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.scoring import normalized, rounded, topology_normalizing_weight
+from webhook.kubernetes.features import LATEST
 
 
 class Scored(NamedTuple):

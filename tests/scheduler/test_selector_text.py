@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.scheduler.selector_text import parse_selector
-from webhook.scheduler.selectors import EVERYTHING
+from evenkeel.scheduler.selector_text import parse_selector
+from webhook.spread.selectors import EVERYTHING
 
 READ = {
     "app=web": "app=web",

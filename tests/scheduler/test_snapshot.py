@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import pod, service, snapshot
-from webhook.objects.references import Owner
-from webhook.scheduler.cluster_view import ClusterView, Controller, Namespace, SnapshotError, view_of
-from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.nodes import Node
-from webhook.scheduler.scheduler_nodes import Allocatable, SchedulerNode
-from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import LATEST, features
+from webhook.kubernetes.references import Owner
+from webhook.spread.cluster_view import ClusterView, Controller, Namespace, SnapshotError, view_of
+from webhook.spread.nodes import Node
+from webhook.spread.selectors import EVERYTHING
 
 
 def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):

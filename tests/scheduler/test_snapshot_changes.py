@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.snapshot import from_objects, read_object
+from evenkeel.scheduler.snapshot_changes import without_pod
 from tests.support.build import namespace, service, workload
 from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, volume
 from tests.support.placing import node, requesting, running
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import from_objects, read_object
-from webhook.scheduler.snapshot_changes import without_pod
+from webhook.kubernetes.features import LATEST
 
 AWAY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
 PORTS = [{**requesting()[0], "ports": [{"containerPort": 80, "hostPort": 80}]}]

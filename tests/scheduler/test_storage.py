@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.snapshot import from_objects
+from evenkeel.scheduler.storage import Claim, ClaimRef, CSINode, NodeDriver, PersistentVolume
+from evenkeel.scheduler.volumes import Mounts, PodVolume
 from tests.support.claims import claim, csi_node, storage_class, volume
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.selectors import IN, Requirement, Selector
-from webhook.scheduler.snapshot import from_objects
-from webhook.scheduler.storage import Claim, ClaimRef, CSINode, NodeDriver, PersistentVolume
-from webhook.scheduler.volumes import Mounts, PodVolume
+from webhook.kubernetes.features import LATEST
+from webhook.spread.selectors import IN, Requirement, Selector
 
 
 def storage(*objects):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.snapshot import from_objects
+from evenkeel.scheduler.storage import Claim, ClaimRef, CSIDriver, CSINode, NodeDriver
+from evenkeel.scheduler.storage_objects import names_class, read_claim
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, volume
 from tests.support.placing import ZONE
-from webhook.objects.reading import Reader
-from webhook.scheduler.affinity import NodeTerm
-from webhook.scheduler.cluster_view import SnapshotError
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.selectors import IN, Requirement
-from webhook.scheduler.snapshot import from_objects
-from webhook.scheduler.storage import Claim, ClaimRef, CSIDriver, CSINode, NodeDriver
-from webhook.scheduler.storage_objects import names_class, read_claim
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.reader import Reader
+from webhook.spread.affinity import NodeTerm
+from webhook.spread.cluster_view import SnapshotError
+from webhook.spread.selectors import IN, Requirement
 
 GIB = 10**9 << 30
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.scheduler.topology_counts import TopologyCounts
 from tests.support.placement import cluster
-from webhook.scheduler.topology_counts import TopologyCounts
 
 EVENTS = st.lists(
     st.tuples(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.volumes import NO_MOUNTS, Disk, Mounts, PodVolume, has_volumes, read_mounts
 from tests.support.build import pod
-from webhook.objects.reading import Reader
-from webhook.scheduler.volumes import NO_MOUNTS, Disk, Mounts, PodVolume, has_volumes, read_mounts
+from webhook.kubernetes.reader import Reader
 
 CLAIM = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
 OWN = {"name": "d", "ephemeral": {"volumeClaimTemplate": {}}}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from evenkeel.scheduler.framework import feasible_nodes, find_feasible, message
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import pod
 from tests.support.placement import parsed, prioritize
-from webhook.objects.reading import Reader
-from webhook.scheduler.features import features
-from webhook.scheduler.framework import feasible_nodes, find_feasible, message
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import features
+from webhook.kubernetes.reader import Reader
 
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 SMALL = {"cpu": "1", "memory": "1Gi", "pods": "2"}

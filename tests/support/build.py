@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from webhook.documents.reading import read_documents
+from evenkeel.scheduler.snapshot import Snapshot, from_objects
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.features import LATEST
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import Policy
 from webhook.policy.schema import POLICY_API_VERSION as POLICY_API_VERSION
 from webhook.policy.schema import POLICY_KIND
-from webhook.scheduler.cluster_view import view_of
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import Snapshot, from_objects
+from webhook.spread.cluster_view import view_of
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 SELECTOR = {"matchLabels": {"app": "web"}}

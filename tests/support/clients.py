@@ -221,7 +221,7 @@ def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable
     answer = str(len(body)).encode()
     match environ["PATH_INFO"].split("/")[1:]:
         case ["wait", *path]:  # On a named pipe: who opens its other end knows that the request is being served.
-            from webhook.transport.thread_role import may_wait
+            from webhook.server.transport.thread_role import may_wait
 
             may_wait()
             Path("/", *path).read_bytes()
@@ -247,8 +247,8 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
     from gunicorn.app.base import BaseApplication
     from gunicorn.workers.gthread import ThreadWorker
 
-    from webhook.transport.limits import Limits
-    from webhook.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
+    from webhook.server.transport.limits import Limits
+    from webhook.server.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(settings["certfile"], settings["keyfile"])

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.documents.reading import read_documents
-from webhook.documents.scalars import DocumentError
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.scalars import DocumentError
 
 
 class Case(NamedTuple):

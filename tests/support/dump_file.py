@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from evenkeel.clusters.dump_format import DUMP_KIND, VERSION
 from tests.support.kubernetes_source import NEWEST
-from webhook.cluster.dump_file import DUMP_KIND, VERSION
 
 
 def write_dump(file: Path, objects: Iterable[Mapping]) -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from webhook.lint.judgement import judge
-from webhook.lint.results import LintSummary
-from webhook.lint.terms import LintTerms
-from webhook.objects.names import SYSTEM_NAMESPACES
+from evenkeel.lint.judgement import judge
+from evenkeel.lint.results import LintSummary
+from evenkeel.lint.terms import LintTerms
+from evenkeel.scheduler.replica_room import room_for
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.room import room_for
 
 WEB = """\
 apiVersion: apps/v1

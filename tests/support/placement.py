@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import count
 
+from evenkeel.scheduler.filtering import HardConstraints
+from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.scoring import SoftConstraints
 from tests.support.build import constraint, pod, snapshot
-from webhook.objects.reading import Reader
-from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.filtering import HardConstraints
-from webhook.scheduler.framework import Framework
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.scoring import SoftConstraints
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.reader import Reader
+from webhook.spread.constraint import parse_constraints
 
 HARD = constraint(topologyKey="zone")
 SOFT = {**HARD, "whenUnsatisfiable": "ScheduleAnyway"}

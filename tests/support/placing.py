@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import count
 
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import pod
 from tests.support.placement import parsed
-from webhook.objects.reading import Reader
-from webhook.scheduler.features import features
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import features
+from webhook.kubernetes.reader import Reader
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}

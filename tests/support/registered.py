@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.memory import Memory
+from webhook.cluster.ca_bundle import API, Registration
 from webhook.cluster.client import ClusterError
-from webhook.cluster.registration import API, Registration
 from webhook.manifests.configurations import MUTATING_NAME, NAME, WebhookTarget, configurations
 from webhook.policy import parsing as policies
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from evenkeel.placement.created_pods import read_creation
+from evenkeel.report.inventory import Inventory
+from evenkeel.report.report import Policies, Reporting
+from evenkeel.scheduler.profile import USUAL_PROFILES
+from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import owned_by, pod, policy, workload
 from tests.support.placing import node
-from webhook.objects.kinds import KINDS
-from webhook.objects.references import ObjectRef
-from webhook.placement.created_pods import read_creation
-from webhook.report.inventory import Inventory
-from webhook.report.report import Policies, Reporting
-from webhook.scheduler.features import LATEST
-from webhook.scheduler.profile import USUAL_PROFILES
-from webhook.scheduler.snapshot import from_objects
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.references import ObjectRef
 
 ZONES = [node(f"{zone}{i}", zone) for zone in "abc" for i in (1, 2)]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tests.support import ROOT
-from webhook.documents.reading import read_objects
+from webhook.kubernetes.documents import read_objects
 
 FOLDER = ROOT / "docs" / "examples" / "scenarios"
 CLUSTER, INCOMING = "cluster.yaml", "incoming.yaml"

@@ -7,25 +7,25 @@ from random import Random
 
 from msgspec.structs import astuple
 
+from evenkeel.scheduler.incoming import IncomingPod
+from evenkeel.scheduler.snapshot import from_objects
+from evenkeel.simulate.controllers import SimulatedCluster
+from evenkeel.simulate.node_changes import first_ground
+from evenkeel.simulate.outcomes import run
+from evenkeel.simulate.planning import planned, planned_workloads
+from evenkeel.simulate.pod import Maker, PodClass
+from evenkeel.simulate.results import results
+from evenkeel.simulate.state import Start, State
+from evenkeel.simulate.step import parse_step
 from tests.support.build import constraint, owned_by
 from tests.support.placing import node, requesting
-from webhook.objects.fields import Raw
-from webhook.objects.kinds import KINDS
-from webhook.objects.references import ObjectRef
-from webhook.scheduler.affinity import RequiredNodeAffinity
-from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.features import features
-from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.selectors import selecting
-from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.node_changes import first_ground
-from webhook.simulation.outcomes import run
-from webhook.simulation.planning import planned, planned_workloads
-from webhook.simulation.pod import Maker, PodClass
-from webhook.simulation.results import results
-from webhook.simulation.state import Start, State
-from webhook.simulation.step import parse_step
+from webhook.kubernetes.features import features
+from webhook.kubernetes.fields import Raw
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.references import ObjectRef
+from webhook.spread.affinity import RequiredNodeAffinity
+from webhook.spread.constraint import parse_constraints
+from webhook.spread.selectors import selecting
 
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 HOUR_AGO, NOW = "2026-01-01T00:00:00Z", 1_767_229_200.0

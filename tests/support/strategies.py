@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support import DATA
 from tests.support.build import pod, term
 from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, using, volume
-from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.kinds import EACH, KINDS
-from webhook.objects.names import NAMESPACE_NAME
+from webhook.kubernetes.fields import as_list, as_mapping
+from webhook.kubernetes.kinds import EACH, KINDS
+from webhook.kubernetes.names import NAMESPACE_NAME
 from webhook.rules import RULES
 
 ZONE, HOSTNAME, HASH = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "pod-template-hash"

@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.clients import CHUNKED, LARGE, LATE, MB, SHORT, Busy, Client, Server, head, post, reset, suppressed
 from tests.support.serving import until
-from webhook.transport.connection import Outbox
-from webhook.transport.limits import Limits
+from webhook.server.transport.connection import Outbox
+from webhook.server.transport.limits import Limits
 
 
 def test_noise_is_forgotten(server):

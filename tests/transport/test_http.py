@@ -9,8 +9,8 @@ import pytest
 from gunicorn.http import get_parser
 
 from tests.support.clients import head as head_of
-from webhook.transport.connection import Outbox
-from webhook.transport.http import (
+from webhook.server.transport.connection import Outbox
+from webhook.server.transport.http import (
     CONFIG,
     HEAD_BYTES,
     LENGTH_DIGITS,
@@ -20,7 +20,7 @@ from webhook.transport.http import (
     remembered,
     respond,
 )
-from webhook.transport.limits import Refused
+from webhook.server.transport.limits import Refused
 
 PEER = ("10.0.0.1", 40_000)
 REVIEW = (

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import pytest
 
-from webhook.transport.limits import TooFewDescriptors, clients, last_response
+from webhook.server.transport.limits import TooFewDescriptors, clients, last_response
 
 
 def test_a_last_response_closes_the_connection():

@@ -20,11 +20,11 @@ import pytest
 from tests.support.certificates import the_leaf
 from tests.support.clients import CROWD, OTHER, Busy, Client, Server, head, latencies, post
 from tests.support.serving import until
-from webhook.transport import connection as connection_module
-from webhook.transport import memory
-from webhook.transport.limits import RECORD, Limits
-from webhook.transport.loop import Loop
-from webhook.transport.request import CHUNKS
+from webhook.server.transport import connection as connection_module
+from webhook.server.transport import memory
+from webhook.server.transport.http_request import CHUNKS
+from webhook.server.transport.limits import RECORD, Limits
+from webhook.server.transport.loop import Loop
 
 
 def test_a_crowd_makes_room_for_a_newcomer_of_another_peer(tmp_path):

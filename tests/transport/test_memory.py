@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.clients import CHUNKED, CROWD, LARGE, MB, OTHER, Server, drip, head, post, suppressed
 from tests.support.serving import until
-from webhook.transport.limits import Limits, Refused
-from webhook.transport.memory import BLAME_SECONDS, BLAMED, HURRY, SILENT_SECONDS, STALLED_SECONDS, Memory
-from webhook.transport.request import turn_seconds
+from webhook.server.transport.http_request import turn_seconds
+from webhook.server.transport.limits import Limits, Refused
+from webhook.server.transport.memory import BLAME_SECONDS, BLAMED, HURRY, SILENT_SECONDS, STALLED_SECONDS, Memory
 
 alone = pytest.mark.alone  # With a server, whose memory and time are measured.
 
@@ -557,7 +557,7 @@ def test_that_a_peer_has_stalled_is_forgotten(turns, monkeypatch):
     assert BLAMED == len(memory.blamed)
     assert CROWD not in memory.blamed
     until_then = time.monotonic() + BLAME_SECONDS
-    monkeypatch.setattr("webhook.transport.memory.monotonic", lambda: until_then + 1)
+    monkeypatch.setattr("webhook.server.transport.memory.monotonic", lambda: until_then + 1)
 
     assert not memory.is_blamed(next(iter(memory.blamed)))
 

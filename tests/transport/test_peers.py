@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.transport.peers import Turns, is_local, largest_first, of_the_largest, peer_of
+from webhook.server.transport.peers import Turns, is_local, largest_first, of_the_largest, peer_of
 
 
 class Each(NamedTuple):

@@ -16,9 +16,9 @@ import pytest
 
 from tests.support.clients import head, post, reset
 from tests.support.serving import LOOPBACK, until
-from webhook.transport import thread_role
-from webhook.transport.service import OPEN, REST, OpenPort
-from webhook.transport.thread_role import may_wait
+from webhook.server.transport import thread_role
+from webhook.server.transport.service import OPEN, REST, OpenPort
+from webhook.server.transport.thread_role import may_wait
 
 PROBE, WAITING = (f"GET /{path} HTTP/1.1\r\nHost: a\r\n\r\n".encode() for path in ("probe", "wait"))
 OTHER = "127.0.0.2"  # Another peer: every address of 127.0.0.0/8 is this host's.
@@ -290,6 +290,6 @@ def test_it_rests_after_it_has_worked(monkeypatch):
 
     with Driven() as driven, ThreadPoolExecutor(1) as thread:
         monkeypatch.setattr(driven.loop, "turn", turn)
-        monkeypatch.setattr("webhook.transport.service.time.sleep", rests.append)
+        monkeypatch.setattr("webhook.server.transport.service.time.sleep", rests.append)
         assert isinstance(thread.submit(driven.port._run).exception(), SystemExit)
     assert [True, True] == [rest >= REST * took for rest, took in zip(rests, worked, strict=False)]

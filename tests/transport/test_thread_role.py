@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 from time import monotonic
 
-from webhook.transport.thread_role import LINE_SECONDS, StepAside, begin_job, enter_loop, may_wait
+from webhook.server.transport.thread_role import LINE_SECONDS, StepAside, begin_job, enter_loop, may_wait
 
 
 def test_a_thread_of_its_own_may_wait():

@@ -12,8 +12,8 @@ from certs.clients import Clients
 from certs.serving import ServingCertificate
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import certificate
-from webhook.transport.limits import RECORD
-from webhook.transport.tls import (
+from webhook.server.transport.limits import RECORD
+from webhook.server.transport.tls import (
     EXPIRED,
     NO_CERTIFICATE,
     PIECE,

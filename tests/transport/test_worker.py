@@ -16,8 +16,8 @@ from gunicorn.arbiter import Arbiter
 
 from tests.support.clients import CROWD, LARGE, LATE, OTHER, Busy, Server, drip, latencies, post
 from tests.support.serving import until
-from webhook.transport.limits import Limits
-from webhook.transport.worker import HEARD, IGNORED
+from webhook.server.transport.limits import Limits
+from webhook.server.transport.worker import HEARD, IGNORED
 
 
 @pytest.mark.parametrize("path", ["/raise", "/exit", "/break"])

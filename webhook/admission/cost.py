@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webhook.objects.workload import MOST_TEMPLATES, Workload
+from webhook.kubernetes.workload import MOST_TEMPLATES, Workload
 
 MOST_CONSTRAINTS, MOST_SELECTOR_VALUES = 100, 700  # of one object
 AT_MOST = f"constraints, at most {MOST_CONSTRAINTS} can be judged"  # after their number

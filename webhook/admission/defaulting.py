@@ -12,20 +12,20 @@ from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
 from webhook.findings.rule import RULES
 from webhook.findings.wording import LINE_LIMIT, line, one_line
-from webhook.objects.fields import as_list, path_text
-from webhook.objects.kinds import KINDS
-from webhook.objects.labels import MOST_ANNOTATION_BYTES, Labels, annotation_bytes
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL, TOPOLOGY_LABELS
-from webhook.objects.references import Owner
-from webhook.objects.workload import Workload
+from webhook.kubernetes.fields import as_list, path_text
+from webhook.kubernetes.kinds import KINDS
+from webhook.kubernetes.labels import MOST_ANNOTATION_BYTES, Labels, annotation_bytes
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL, TOPOLOGY_LABELS
+from webhook.kubernetes.references import Owner
+from webhook.kubernetes.workload import Workload
 from webhook.policy.defaults import SuitedDefaults, once_given, suited_defaults
 from webhook.policy.policy import InForce
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.constraint import Constraint, as_stored, parse_constraints, same
-from webhook.scheduler.default_constraints import SYSTEM
-from webhook.scheduler.default_selector import SELECTOR_KINDS, default_selector
-from webhook.scheduler.selectors import EQUALS, IN, Selector, as_label_selector, equals
-from webhook.scheduler.validation import validate
+from webhook.spread.cluster_view import ClusterView
+from webhook.spread.constraint import Constraint, as_stored, parse_constraints, same
+from webhook.spread.default_constraints import SYSTEM
+from webhook.spread.default_selector import SELECTOR_KINDS, default_selector
+from webhook.spread.selectors import EQUALS, IN, Selector, as_label_selector, equals
+from webhook.spread.validation import validate
 
 REASONS = {
     "has-constraints": "the Pod has constraints of its own",

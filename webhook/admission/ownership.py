@@ -8,9 +8,9 @@ from webhook.admission.terms import Terms
 from webhook.findings import wording
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import TOLD, Finding, Severity
-from webhook.objects.kinds import APPS, BATCH, CORE
-from webhook.objects.references import Owner
-from webhook.objects.workload import Workload
+from webhook.kubernetes.kinds import APPS, BATCH, CORE
+from webhook.kubernetes.references import Owner
+from webhook.kubernetes.workload import Workload
 from webhook.policy.policy import AUDIT, DENY, InForce
 
 # Which built-in controllers create which kind: for each kind of owner, the account of its controller.

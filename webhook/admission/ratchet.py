@@ -16,9 +16,9 @@ from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
-from webhook.objects.fields import FieldPath, as_mapping, value_at
-from webhook.objects.reading import brief
-from webhook.objects.workload import Workload
+from webhook.kubernetes.fields import FieldPath, as_mapping, value_at
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.workload import Workload
 from webhook.policy.policy import DENY, InForce
 
 FindingIdentity = tuple[str, str, str, tuple[str, ...]]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import texts_at, value_at
-from webhook.objects.kinds import Kinds
-from webhook.objects.reading import brief
-from webhook.objects.references import Owner
-from webhook.objects.workload import Workload, parse_workloads
+from webhook.kubernetes.fields import texts_at, value_at
+from webhook.kubernetes.kinds import Kinds
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.references import Owner
+from webhook.kubernetes.workload import Workload, parse_workloads
 
 ADMISSION_GROUP, REVIEW_KIND = "admission.k8s.io", "AdmissionReview"
 REVIEW_API_VERSION = f"{ADMISSION_GROUP}/v1"

@@ -23,13 +23,13 @@ from webhook.findings.evaluation import find_all, one_per_field
 from webhook.findings.finding import TOLD, Evaluation, Finding, Skipped
 from webhook.findings.rule import RULES, RuleSettings
 from webhook.findings.wording import SUMMARY_LIMIT, one_line
-from webhook.objects.fields import FieldPath, path_text
-from webhook.objects.labels import Labels
-from webhook.objects.names import SKIP_LABEL
-from webhook.objects.workload import Workload
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import FieldPath, path_text
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import SKIP_LABEL
+from webhook.kubernetes.workload import Workload
 from webhook.policy.policy import AUDIT, mildest
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.features import Features
+from webhook.spread.cluster_view import ClusterView
 
 WorkloadJudge = Callable[[Workload, RuleSettings, ClusterView | None, Features], Evaluation]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from webhook.objects.labels import Labels
-from webhook.objects.names import NAMESPACE_NAME
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import NAMESPACE_NAME
 from webhook.policy.policy import Policy
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.features import Features
+from webhook.spread.cluster_view import ClusterView
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from webhook.admission.ownership import JudgedFinding
 from webhook.findings.finding import Severity
 from webhook.findings.wording import some
-from webhook.objects.fields import FieldPath
+from webhook.kubernetes.fields import FieldPath
 
 HOW_TO_KNOW = "give --namespace-labels, --cluster, or a Namespace in the input"
 Place = tuple[str, FieldPath]

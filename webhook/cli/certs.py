@@ -14,7 +14,7 @@ from pathlib import Path
 from certs.authority import CA_LIFETIME, SERVING_LIFETIME, Authority
 from certs.files import CertificateError, read
 from certs.pem import Inspection, describe, invalid_reason, stamp
-from webhook.loading.usage import UsageError
+from webhook.cli.usage import UsageError
 
 ISSUE = (
     "Write a CA and a certificate that the CA has signed: ca.crt, ca.key, tls.crt and tls.key. "

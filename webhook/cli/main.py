@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from webhook import __version__
-from webhook.loading.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_error
+from webhook.cli.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_error
 
 HELP_COMMAND, COMPLETION = "help", "completion"
 # As in the README, the daily ones first.
@@ -139,7 +139,7 @@ class TopParser(Parser):
 
 def _meant(word: str, known: Iterable[str]) -> str:
     """Return a question for what is known and most like a word, "" if nothing is."""
-    from webhook.objects.likeness import most_like  # which only an error needs
+    from webhook.kubernetes.likeness import most_like  # which only an error needs
 
     by_name = {str(name).lstrip("-"): name for name in known}
     close = most_like(word.lstrip("-"), by_name)

@@ -25,10 +25,13 @@ import yaml
 
 from certs.files import CertificateError, read
 from certs.pem import ca_bundle
-from webhook.loading import options
-from webhook.loading.usage import UsageError, print_notes
+from webhook.cli import options
+from webhook.cli.usage import UsageError, print_notes
+from webhook.kubernetes.features import LATEST, Features
+from webhook.kubernetes.labels import DNS_LABEL
+from webhook.kubernetes.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies, notes, unknowable
-from webhook.manifests.ca_bundle import ca_bundle_policy
+from webhook.manifests.ca_bundle_guard import ca_bundle_policy
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -42,10 +45,7 @@ from webhook.manifests.configurations import (
 )
 from webhook.manifests.rbac import VIEWER, rbac, viewer
 from webhook.manifests.skip_label import skip_label_policy
-from webhook.objects.labels import DNS_LABEL
-from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.policy.policy import Policy
-from webhook.scheduler.features import LATEST, Features
 
 ENGINE, WEBHOOK, POLICY = "--engine", "webhook", "policy"
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"

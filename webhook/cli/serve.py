@@ -17,16 +17,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from webhook.loading.listening import address, listen
-from webhook.loading.usage import TOO_DEEP, UsageError, print_error
-from webhook.serving import logs
-from webhook.serving.settings import SETTINGS, Setting, SettingsError
-from webhook.transport.limits import TooFewDescriptors, clients
+from webhook.cli.listening import address, listen
+from webhook.cli.usage import TOO_DEEP, UsageError, print_error
+from webhook.server import logs
+from webhook.server.settings import SETTINGS, Setting, SettingsError
+from webhook.server.transport.limits import TooFewDescriptors, clients
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
-    from webhook.scheduler.cluster_view import ClusterView
-    from webhook.serving.webhook import Webhook
+    from webhook.server.webhook import Webhook
+    from webhook.spread.cluster_view import ClusterView
 
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
@@ -65,7 +65,7 @@ def _run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # until gunicorn's arbiter sets its own
     logs.configure(values["log-level"])
-    from webhook.serving.server import Server
+    from webhook.server.gunicorn_server import Server
 
     threads, bind, health_bind = _threads(values["threads"]), values["bind"], values["health-bind"]
     listener = listen("--bind", bind)
@@ -92,7 +92,7 @@ def _connections() -> int:
 
 def _made(values: Mapping[str, str]) -> Webhook:
     """Make the webhook, in the worker; where that cannot be, say why, and have gunicorn's arbiter end, too."""
-    from webhook.serving.server import EXIT_FAILED, UNUSABLE
+    from webhook.server.gunicorn_server import EXIT_FAILED, UNUSABLE
 
     try:
         return _webhook(values)
@@ -122,10 +122,10 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
 
 def _webhook(values: Mapping[str, str]) -> Webhook:
     """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
-    from webhook.loading import options
-    from webhook.scheduler.features import LATEST
-    from webhook.serving import certificate
-    from webhook.serving.webhook import Config, Webhook
+    from webhook.cli import options
+    from webhook.kubernetes.features import LATEST
+    from webhook.server import certificate
+    from webhook.server.webhook import Config, Webhook
 
     policy_file = Path(values["policy"]) if values["policy"] else None
     given = values["kubernetes-version"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from webhook.objects.references import Owner
-from webhook.scheduler.cluster_view import ClusterView
+from webhook.kubernetes.references import Owner
+from webhook.spread.cluster_view import ClusterView
 
 
 class Cluster(Protocol):

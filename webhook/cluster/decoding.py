@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.fields import WATCHED_FIELDS, event_form, form, page_form
+from webhook.cluster.read_fields import WATCHED_FIELDS, event_form, form, page_form
 
 FORM = form(WATCHED_FIELDS)
 _PAGE, _EVENT = (msgspec.json.Decoder(form_of(FORM)) for form_of in (page_form, event_form))

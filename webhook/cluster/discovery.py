@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from webhook.cluster.client import Client, ClusterError
-from webhook.objects.fields import as_list, as_mapping, texts_at
-from webhook.objects.kinds import Served
-from webhook.scheduler.cluster_view import NODE_POOL
+from webhook.kubernetes.fields import as_list, as_mapping, texts_at
+from webhook.kubernetes.kinds import Served
+from webhook.spread.cluster_view import NODE_POOL
 
 SECONDS = 10.0
 

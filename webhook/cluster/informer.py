@@ -19,7 +19,7 @@ from webhook.cluster import decoding
 from webhook.cluster.client import GONE_STATUS, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched_resources import Watched
-from webhook.scheduler.cluster_view import SnapshotError, ViewObject, read_view_object
+from webhook.spread.cluster_view import SnapshotError, ViewObject, read_view_object
 
 BOOKMARK_EVENT, DELETED_EVENT, ERROR_EVENT = "BOOKMARK", "DELETED", "ERROR"
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from webhook.cluster.watched_resources import Watched
-from webhook.objects.kinds import APPS, BATCH, CORE, STORAGE_V1, Kinds
+from webhook.kubernetes.kinds import APPS, BATCH, CORE, STORAGE_V1, Kinds
 
 LIST_VERBS = ("get", "list")
 WORKLOADS = "Pod templates, replicas and strategies: where the next Pods may go"

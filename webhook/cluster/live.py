@@ -20,9 +20,9 @@ from webhook.cluster.discovery import serves_node_pools
 from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, ReportEvent, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_NAMESPACES, Watched
-from webhook.objects.references import Owner
-from webhook.scheduler.cluster_view import ClusterView, Controller, Namespace, SnapshotError, read_view_object, view_of
-from webhook.scheduler.default_selector import SELECTOR_KINDS
+from webhook.kubernetes.references import Owner
+from webhook.spread.cluster_view import ClusterView, Controller, Namespace, SnapshotError, read_view_object, view_of
+from webhook.spread.default_selector import SELECTOR_KINDS
 
 LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of the API server's timeout for /mutate.
 LIST_SECONDS = 60.0

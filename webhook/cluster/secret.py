@@ -6,8 +6,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
 from webhook.cluster.client import CONFLICT_STATUS, NOT_FOUND, Client, ClusterError
-from webhook.objects.fields import as_mapping
-from webhook.objects.labels import labels_of
+from webhook.kubernetes.fields import as_mapping
+from webhook.kubernetes.labels import labels_of
 
 SECONDS = 10.0
 

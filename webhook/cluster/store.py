@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from webhook.cluster.watched_resources import NODE, SERVICE, WATCHED_NAMESPACES
-from webhook.scheduler.cluster_view import ClusterView, ViewObject, by_rarest_label
+from webhook.spread.cluster_view import ClusterView, ViewObject, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name

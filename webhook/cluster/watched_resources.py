@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webhook.objects.kinds import APPS, CORE
+from webhook.kubernetes.kinds import APPS, CORE
 
 WATCH_VERBS = ("get", "list", "watch")
 

@@ -27,14 +27,14 @@ from webhook.findings.rule import (
     RuleSettings,
     Subject,
 )
-from webhook.objects.fields import FieldPath, as_mapping, value_at
-from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
-from webhook.objects.names import TOPOLOGY_LABELS
-from webhook.objects.workload import DEPLOYMENT_TYPE, Workload
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.constraint import HARD, Reading, read_constraints
-from webhook.scheduler.features import Features
-from webhook.scheduler.new_pod import PLACING, places_quickly
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import FieldPath, as_mapping, value_at
+from webhook.kubernetes.kinds import PREFIXED_JOB_LABELS, Kind
+from webhook.kubernetes.names import TOPOLOGY_LABELS
+from webhook.kubernetes.workload import DEPLOYMENT_TYPE, Workload
+from webhook.spread.cluster_view import ClusterView
+from webhook.spread.constraint import HARD, Reading, read_constraints
+from webhook.spread.new_pod import PLACING, places_quickly
 
 OPERATOR_LABELS = "on objects of operators, because the labels of their Pods are not known"
 UNKNOWN_REPLICAS = "the number of its Pods is not known: describe the kind in the policy's workloads, with replicas"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath
+from webhook.kubernetes.fields import FieldPath
 
 UNUSED_SUPPRESSION = "unused-suppression"  # No rule finds it, but lint.
 

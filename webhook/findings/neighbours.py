@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from webhook.objects.labels import Labels
-from webhook.objects.references import ObjectRef
-from webhook.objects.workload import Workload
-from webhook.scheduler.selectors import EQUALS, Selector
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.references import ObjectRef
+from webhook.kubernetes.workload import Workload
+from webhook.spread.selectors import EQUALS, Selector
 
 
 class Neighbour(NamedTuple):

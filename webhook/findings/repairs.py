@@ -17,10 +17,10 @@ from typing import NamedTuple
 from webhook.findings.finding import Edit, Severity
 from webhook.findings.rule import Subject
 from webhook.findings.wording import short_path
-from webhook.objects.labels import label_key_errors
-from webhook.objects.likeness import LONGEST_COMPARED, likely_meant, nearest
-from webhook.objects.names import HOSTNAME, TEMPLATE_HASH, ZONE
-from webhook.scheduler.constraint import ACTIONS, HARD, SOFT, Constraint, WrittenConstraint
+from webhook.kubernetes.labels import label_key_errors
+from webhook.kubernetes.likeness import LONGEST_COMPARED, likely_meant, nearest
+from webhook.kubernetes.names import HOSTNAME, TEMPLATE_HASH, ZONE
+from webhook.spread.constraint import ACTIONS, HARD, SOFT, Constraint, WrittenConstraint
 
 MOST_GUESSED = 20  # constraints, and matchLabelKeys of each, that are held against the labels
 _MODES = {"hard-constraint": SOFT, "soft-constraint": HARD}  # The rules that forbid a mode, and the one they ask for.

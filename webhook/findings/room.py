@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.nodes import NodeSet
+from webhook.spread.constraint import Constraint
+from webhook.spread.nodes import NodeSet
 
 
 class Bound(NamedTuple):

@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.room import Room
-from webhook.objects.fields import FieldPath
-from webhook.objects.labels import Labels, is_given_to_nodes
-from webhook.objects.names import APPLICATION_NAME, TEMPLATE_HASH
-from webhook.objects.reading import Reader, brief
-from webhook.objects.references import Scaling
-from webhook.objects.workload import Workload
-from webhook.scheduler.cluster_view import ClusterView
-from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
-from webhook.scheduler.domains import Reach, carrying_every_key, most_new_pods
-from webhook.scheduler.features import Features
-from webhook.scheduler.new_pod import NewPod, pod_of
-from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.labels import Labels, is_given_to_nodes
+from webhook.kubernetes.names import APPLICATION_NAME, TEMPLATE_HASH
+from webhook.kubernetes.reader import Reader, brief
+from webhook.kubernetes.references import Scaling
+from webhook.kubernetes.workload import Workload
+from webhook.spread.cluster_view import ClusterView
+from webhook.spread.constraint import HARD, SOFT, Constraint, Reading, read_selector
+from webhook.spread.domains import Reach, carrying_every_key, most_new_pods
+from webhook.spread.new_pod import NewPod, pod_of
+from webhook.spread.nodes import Nodes, NodeSet
+from webhook.spread.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
 
 MOST_LABELS_COPIED = 20  # A longer selector is no fix that somebody reads.
 LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew

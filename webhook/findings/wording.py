@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.finding import Finding
-from webhook.objects.fields import FieldPath, path_text
-from webhook.objects.reading import printable
+from webhook.kubernetes.fields import FieldPath, path_text
+from webhook.kubernetes.reader import printable
 
 HELP_LIMIT = 120
 # If all warnings of an object exceed 4,096 characters, the API server cuts each at 256.

@@ -20,17 +20,17 @@ from webhook.admission.request import CREATE, UPDATE
 from webhook.findings.finding import TOLD, Severity
 from webhook.findings.rule import Rule
 from webhook.findings.wording import mark
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.kinds import BUILT_IN_KINDS
+from webhook.kubernetes.names import DEFAULT_SCHEDULER, NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
+from webhook.kubernetes.references import ObjectRef
 from webhook.manifests.cel import literal, matches
 from webhook.manifests.cel_variables import of_new_object, of_object
 from webhook.manifests.conditions import changed, has_constraints
 from webhook.manifests.configurations import FAIL, IGNORE, NAME, Manifest, resource_rules
 from webhook.manifests.policy_objects import deletion, policy_and_binding
-from webhook.objects.kinds import BUILT_IN_KINDS
-from webhook.objects.names import DEFAULT_SCHEDULER, NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
-from webhook.objects.references import ObjectRef
 from webhook.policy.policy import AUDIT, DENY, WARN, InForce, Policy
 from webhook.rules import RULES
-from webhook.scheduler.features import Features
 
 POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from webhook.objects.fields import FieldPath
-from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, NOT_IN, Requirement, Selector
+from webhook.kubernetes.fields import FieldPath
+from webhook.spread.selectors import DOES_NOT_EXIST, EXISTS, NOT_IN, Requirement, Selector
 
 IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 # The keywords of CEL, and the names that it reserves for other languages.

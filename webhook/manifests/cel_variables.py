@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.ownership import ACCOUNTS, CHAIN, MANAGER
+from webhook.kubernetes.kinds import BATCH, BUILT_IN_KINDS, JOB_LABELS
+from webhook.kubernetes.names import IGNORE_ANNOTATION, REQUIRED_TERMS
+from webhook.kubernetes.workload import LONGEST_IGNORE, MOST_TEMPLATES
 from webhook.manifests.cel import begin, literal
-from webhook.objects.kinds import BATCH, BUILT_IN_KINDS, JOB_LABELS
-from webhook.objects.names import IGNORE_ANNOTATION, REQUIRED_TERMS
-from webhook.objects.workload import LONGEST_IGNORE, MOST_TEMPLATES
 
 Variables = Iterator[tuple[str, str]]
 

@@ -15,11 +15,11 @@ import json
 from collections.abc import Iterable, Mapping
 
 from webhook.admission.ownership import CONTROLLERS
+from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.kinds import EACH, Kind
+from webhook.kubernetes.names import MIRROR_ANNOTATION, SKIP_LABEL
+from webhook.kubernetes.workload import MOST_TEMPLATES
 from webhook.manifests.cel import at
-from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import EACH, Kind
-from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
-from webhook.objects.workload import MOST_TEMPLATES
 
 Condition = Mapping[str, str]
 

@@ -14,6 +14,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE
+from webhook.kubernetes.fields import as_list, as_mapping
+from webhook.kubernetes.kinds import TEMPLATE_PATH, Kind, find_kinds
+from webhook.kubernetes.names import NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
+from webhook.kubernetes.reader import Reader
 from webhook.manifests.conditions import (
     NOT_BY_CONTROLLER,
     NOT_OWNED,
@@ -23,14 +27,10 @@ from webhook.manifests.conditions import (
     has_constraints,
     not_all,
 )
-from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.kinds import TEMPLATE_PATH, Kind, find_kinds
-from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
-from webhook.objects.reading import Reader
 from webhook.policy.policy import Policy
 from webhook.rules import RULES
-from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.selectors import EVERYTHING, Requirement, Selector, as_expression, as_selector
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import EVERYTHING, Requirement, Selector, as_expression, as_selector
 
 # Nor in these, where failurePolicy is Fail: the webhook may need what runs in them before it can start.
 NEEDED_NAMESPACES = (

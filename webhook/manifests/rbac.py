@@ -7,8 +7,8 @@ from itertools import chain
 
 from webhook.cluster.listed_resources import LIST_VERBS, LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCH_VERBS, WATCHED, Watched
+from webhook.kubernetes.fields import as_list
 from webhook.manifests.configurations import MUTATING_NAME, NAME, OWN_LABELS, Manifest
-from webhook.objects.fields import as_list
 from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from webhook.kubernetes.names import SKIP_LABEL
 from webhook.manifests.cel import literal
 from webhook.manifests.configurations import NAME, Manifest
 from webhook.manifests.policy_objects import CEL_POLICY, policy_and_binding
-from webhook.objects.names import SKIP_LABEL
 
 SKIP_LABEL_NAME = f"{NAME}-skip-label"
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import some
-from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
-from webhook.objects.labels import label_key_errors
-from webhook.objects.names import HOSTNAME
-from webhook.objects.workload import Workload
-from webhook.scheduler.cluster_view import KARPENTER, NODE_POOL_LABEL, ClusterView
-from webhook.scheduler.constraint import HARD, SOFT
-from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
-from webhook.scheduler.domains import Reach
-from webhook.scheduler.features import Features
-from webhook.scheduler.new_pod import places_quickly, pod_of
-from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.validation import in_one_line, validate
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
+from webhook.kubernetes.labels import label_key_errors
+from webhook.kubernetes.names import HOSTNAME
+from webhook.kubernetes.workload import Workload
+from webhook.spread.cluster_view import KARPENTER, NODE_POOL_LABEL, ClusterView
+from webhook.spread.constraint import HARD, SOFT
+from webhook.spread.default_constraints import LIST, SYSTEM, validate_args
+from webhook.spread.domains import Reach
+from webhook.spread.new_pod import places_quickly, pod_of
+from webhook.spread.nodes import Nodes, NodeSet
+from webhook.spread.validation import in_one_line, validate
 
 ANY_LABEL = "evenkeel.dev/any"  # A label in place of those of the derived selector.
 # Of the built-in constraint on HOSTNAME where Karpenter makes nodes: it starts one for each `maxSkew` Pods.

@@ -8,9 +8,9 @@ from webhook.findings.evaluation import unknown_of
 from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSetting
 from webhook.findings.wording import some
-from webhook.objects.fields import path_text
-from webhook.objects.kinds import Kind
-from webhook.objects.names import SKIP_LABEL
+from webhook.kubernetes.fields import path_text
+from webhook.kubernetes.kinds import Kind
+from webhook.kubernetes.names import SKIP_LABEL
 from webhook.policy.policy import DENY, Policy, is_enforced
 from webhook.rules import RULES
 

@@ -11,27 +11,27 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from webhook.documents.reading import read_documents
-from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, RuleSettings
-from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
-from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
-from webhook.objects.labels import label_key_errors
-from webhook.objects.names import SCHEDULER_CONFIGURATION_KIND
-from webhook.objects.operators import kinds_named
-from webhook.objects.reading import Reader, brief
-from webhook.objects.times import days_at
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.features import LATEST, Features
+from webhook.kubernetes.fields import FieldPath, as_list, as_mapping, path_text
+from webhook.kubernetes.kinds import EACH, KINDS, Kind, Kinds, parse_path
+from webhook.kubernetes.labels import label_key_errors
+from webhook.kubernetes.names import SCHEDULER_CONFIGURATION_KIND
+from webhook.kubernetes.operators import kinds_named
+from webhook.kubernetes.reader import Reader, brief
+from webhook.kubernetes.scalars import DocumentError
+from webhook.kubernetes.times import days_at
 from webhook.policy import defaults, enforcement, reach
 from webhook.policy.defaults import defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
 from webhook.policy.translation import translate
 from webhook.rules import DEFAULT_SETTINGS, RULES
-from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.features import LATEST, Features
-from webhook.scheduler.selectors import Selector, as_selector
-from webhook.scheduler.validation import in_one_line, selector_errors
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import Selector, as_selector
+from webhook.spread.validation import in_one_line, selector_errors
 
 BUILT_IN = """\
 apiVersion: config.evenkeel.dev/v1alpha1

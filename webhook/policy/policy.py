@@ -13,15 +13,15 @@ from dataclasses import dataclass, field, replace
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, RuleSetting, RuleSettings
 from webhook.findings.wording import CausesError
-from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import Kinds
-from webhook.objects.labels import Labels
-from webhook.objects.names import NAMESPACE_NAME
-from webhook.objects.workload import Workload
+from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.kinds import Kinds
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import NAMESPACE_NAME
+from webhook.kubernetes.workload import Workload
 from webhook.policy.defaults import Defaulting, karpenter_notes, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
-from webhook.scheduler.cluster_view import KARPENTER, ClusterView
-from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector, any_of
+from webhook.spread.cluster_view import KARPENTER, ClusterView
+from webhook.spread.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector, any_of
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 APPLY = "Apply"  # of defaultingMode; the other is AUDIT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from webhook.objects.times import days_at
+from webhook.kubernetes.times import days_at
 from webhook.policy.policy import ENDED, ENDS_SOON, STATES, Override, Policy, covered_by
 
 WHAT = {"namespaceSelector": "namespace", "podSelector": "Pod"}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 
-from webhook.documents import json_schema
-from webhook.documents.json_schema import Schema, object_schema
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, Rule
 from webhook.findings.wording import HELP_LIMIT
-from webhook.objects.fields import FieldPath
-from webhook.objects.operators import names
+from webhook.kubernetes import json_schema
+from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.json_schema import Schema, object_schema
+from webhook.kubernetes.operators import names
 from webhook.rules import RULES
-from webhook.scheduler.constraint import ACTIONS
-from webhook.scheduler.default_constraints import DEFAULTING_TYPES
+from webhook.spread.constraint import ACTIONS
+from webhook.spread.default_constraints import DEFAULTING_TYPES
 
 POLICY_API_VERSION, POLICY_KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
 ENFORCEMENTS = ("Deny", "Warn", "Audit")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping
-from webhook.objects.names import DEFAULT_SCHEDULER
-from webhook.objects.reading import brief
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import FieldPath, as_list, as_mapping
+from webhook.kubernetes.names import DEFAULT_SCHEDULER
+from webhook.kubernetes.reader import brief
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
+from webhook.policy.scheduler_configuration import CURRENT, FILTER, OLD, SCORE, checked, enabled, profiles_of
+from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD as PLUGIN
 from webhook.policy.schema import DEFAULTING, POLICY_API_VERSION, POLICY_KIND, complaints
-from webhook.scheduler.configuration import CURRENT, FILTER, OLD, SCORE, checked, enabled, profiles_of
-from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD as PLUGIN
-from webhook.scheduler.constraint import HARD
-from webhook.scheduler.default_constraints import LIST, SYSTEM
-from webhook.scheduler.features import Features
+from webhook.spread.constraint import HARD
+from webhook.spread.default_constraints import LIST, SYSTEM
 
 NO_DEFAULTS: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from webhook.objects.kinds import Kind, Kinds, Served
-from webhook.objects.likeness import most_like
+from webhook.kubernetes.kinds import Kind, Kinds, Served
+from webhook.kubernetes.likeness import most_like
 
 
 class _Resource(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import MATCH_LABEL_KEYS, Need, Subject, rule
-from webhook.objects.likeness import nearest
-from webhook.objects.reading import brief
+from webhook.kubernetes.likeness import nearest
+from webhook.kubernetes.reader import brief
 
 
 @rule(

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
-from webhook.objects.kinds import BATCH
-from webhook.objects.names import HOSTNAME
-from webhook.scheduler.constraint import HARD, HONOR, Constraint
-from webhook.scheduler.domains import leaves_one_domain
-from webhook.scheduler.taints import TOLERATION_EXISTS
+from webhook.kubernetes.kinds import BATCH
+from webhook.kubernetes.names import HOSTNAME
+from webhook.spread.constraint import HARD, HONOR, Constraint
+from webhook.spread.domains import leaves_one_domain
+from webhook.spread.taints import TOLERATION_EXISTS
 
 _COUNTS = {
     HOSTNAME: "tainted nodes count as empty domains",

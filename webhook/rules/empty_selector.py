@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Need, Subject, rule
-from webhook.scheduler.constraint import Constraint
+from webhook.spread.constraint import Constraint
 
 
 @rule(

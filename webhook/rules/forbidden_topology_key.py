@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import TOPOLOGY_KEY, Subject, rule
-from webhook.objects.reading import brief
+from webhook.kubernetes.reader import brief
 
 
 @rule(

@@ -8,12 +8,12 @@ from itertools import islice
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
 from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Nature, Subject, rule
 from webhook.findings.wording import MOST_WARNINGS
-from webhook.objects.fields import FieldPath, path_text
-from webhook.objects.kinds import NAMESPACE
-from webhook.objects.likeness import nearest
-from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
-from webhook.objects.reading import brief
-from webhook.objects.workload import Workload, ignored
+from webhook.kubernetes.fields import FieldPath, path_text
+from webhook.kubernetes.kinds import NAMESPACE
+from webhook.kubernetes.likeness import nearest
+from webhook.kubernetes.names import IGNORE_ANNOTATION, SKIP_LABEL
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.workload import Workload, ignored
 
 ON, OFF = "true", "false"
 NAMESPACE_LABELS: FieldPath = ("metadata", "labels")

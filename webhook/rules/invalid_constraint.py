@@ -10,7 +10,7 @@ from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Nature, Subject, rule
 from webhook.findings.wording import MOST_LINES
-from webhook.objects.fields import (
+from webhook.kubernetes.fields import (
     DUPLICATE,
     FORBIDDEN,
     INVALID,
@@ -20,12 +20,12 @@ from webhook.objects.fields import (
     FieldError,
     FieldPath,
 )
-from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
-from webhook.objects.likeness import nearest
-from webhook.objects.reading import brief
-from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES, Constraint
-from webhook.scheduler.selectors import OPERATORS
-from webhook.scheduler.validation import IN_BOTH, REPEATED, errors_in, on_stored_pod, shown_path, validate
+from webhook.kubernetes.labels import label_key_errors, label_value_errors, wanted_instead
+from webhook.kubernetes.likeness import nearest
+from webhook.kubernetes.reader import brief
+from webhook.spread.constraint import ACTIONS, HARD, POLICIES, Constraint
+from webhook.spread.selectors import OPERATORS
+from webhook.spread.validation import IN_BOTH, REPEATED, errors_in, on_stored_pod, shown_path, validate
 
 
 @rule(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Subject, rule
-from webhook.objects.labels import QUALIFIED_NAME, SUBDOMAIN, label_key_errors, wanted_instead
-from webhook.objects.reading import brief
+from webhook.kubernetes.labels import QUALIFIED_NAME, SUBDOMAIN, label_key_errors, wanted_instead
+from webhook.kubernetes.reader import brief
 from webhook.rules.misspelt_topology_key import effect
 
 

@@ -10,8 +10,8 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Also, Need, Subject, in_yaml, rule
 from webhook.findings.wording import number_of
-from webhook.objects.fields import as_list
-from webhook.objects.names import ZONE
+from webhook.kubernetes.fields import as_list
+from webhook.kubernetes.names import ZONE
 
 MISSING = "missing-constraints"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Subject, rule
-from webhook.objects.likeness import likely_meant
-from webhook.objects.names import BETA_REGION, BETA_ZONE
-from webhook.objects.reading import brief
-from webhook.scheduler.constraint import Constraint
+from webhook.kubernetes.likeness import likely_meant
+from webhook.kubernetes.names import BETA_REGION, BETA_ZONE
+from webhook.kubernetes.reader import brief
+from webhook.spread.constraint import Constraint
 
 # pod.GetWarningsForPodTemplate warns of these.
 DEPRECATED = (BETA_ZONE, BETA_REGION)

@@ -8,10 +8,10 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LOOKS_AT_AFFINITY, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
-from webhook.objects.kinds import BATCH
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION
-from webhook.scheduler.constraint import HONOR, Constraint
-from webhook.scheduler.domains import is_confined
+from webhook.kubernetes.kinds import BATCH
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION
+from webhook.spread.constraint import HONOR, Constraint
+from webhook.spread.domains import is_confined
 
 
 @rule(

@@ -8,7 +8,7 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Subject, rule
 from webhook.findings.wording import number_of
-from webhook.objects.reading import brief
+from webhook.kubernetes.reader import brief
 
 
 @rule(

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Need, Subject, rule
-from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
+from webhook.kubernetes.names import REVISION_HASH, TEMPLATE_HASH
 from webhook.rules.selector_misses_own_pod import COUNTS_OWN_PODS
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.selectors import Match
+from webhook.spread.constraint import Constraint
+from webhook.spread.selectors import Match
 
 REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HASH}"})
 

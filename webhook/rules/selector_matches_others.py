@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
-from webhook.objects.reading import brief
-from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.selectors import as_selector
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.workload import Workload
+from webhook.spread.constraint import Constraint
+from webhook.spread.selectors import as_selector
 
 
 @rule(

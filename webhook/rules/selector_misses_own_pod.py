@@ -7,11 +7,11 @@ from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import MOST_LABELS_COPIED, Need, Subject, in_yaml, rule
-from webhook.objects.kinds import JOB_LABELS
-from webhook.objects.names import TOPOLOGY_LABELS
-from webhook.objects.reading import brief
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.selectors import Match, Selector
+from webhook.kubernetes.kinds import JOB_LABELS
+from webhook.kubernetes.names import TOPOLOGY_LABELS
+from webhook.kubernetes.reader import brief
+from webhook.spread.constraint import Constraint
+from webhook.spread.selectors import Match, Selector
 
 # CEL for: the selector of `c` matches the Pods, or may once a controller has added labels, or binding has.
 _OWN_VALUE = "variables.labels[?{0}].or(variables.given[?{0}])"

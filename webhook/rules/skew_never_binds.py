@@ -8,7 +8,7 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import number_of
-from webhook.scheduler.constraint import HARD
+from webhook.spread.constraint import HARD
 
 TOO_FEW_PODS = "with so few Pods the skew cannot exceed maxSkew"
 

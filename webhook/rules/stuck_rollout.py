@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.room import Bound
 from webhook.findings.rule import SURGES, Also, Nature, Need, Subject, rule
-from webhook.objects.fields import as_mapping
-from webhook.objects.update_strategies import read_deployment_strategy
-from webhook.scheduler.constraint import Constraint
+from webhook.kubernetes.fields import as_mapping
+from webhook.kubernetes.update_strategies import read_deployment_strategy
+from webhook.spread.constraint import Constraint
 
 
 @rule(

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import CLOSED_NODES, Nature, Need, Subject, rule
 from webhook.findings.wording import some
-from webhook.objects.kinds import BATCH
-from webhook.scheduler.constraint import HARD, HONOR, Constraint
-from webhook.scheduler.domains import Reach
-from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.taints import CORDONED, Taint
+from webhook.kubernetes.kinds import BATCH
+from webhook.spread.constraint import HARD, HONOR, Constraint
+from webhook.spread.domains import Reach
+from webhook.spread.nodes import NodeSet
+from webhook.spread.taints import CORDONED, Taint
 
 
 @rule(

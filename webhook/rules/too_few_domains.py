@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import MIN_DOMAINS, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
-from webhook.objects.kinds import BATCH
+from webhook.kubernetes.kinds import BATCH
 from webhook.rules.tainted_domain import closed_domains, to_open
-from webhook.scheduler.constraint import HARD, Constraint
-from webhook.scheduler.nodes import NodeSet
+from webhook.spread.constraint import HARD, Constraint
+from webhook.spread.nodes import NodeSet
 
 
 @rule(

@@ -9,12 +9,12 @@ from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import UNKNOWN_FIELDS, Subject, rule
 from webhook.findings.wording import MOST_LINES
-from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
-from webhook.objects.kinds import FIELD
-from webhook.objects.likeness import nearest
-from webhook.objects.reading import brief
-from webhook.objects.workload import MOST_UNKNOWN_FIELDS
-from webhook.scheduler.validation import shown_path, validate
+from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, value_at
+from webhook.kubernetes.kinds import FIELD
+from webhook.kubernetes.likeness import nearest
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.workload import MOST_UNKNOWN_FIELDS
+from webhook.spread.validation import shown_path, validate
 
 OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import UNLABELLED_NODES, Nature, Need, Subject, rule
-from webhook.objects.likeness import WELL_KNOWN
-from webhook.objects.reading import brief
+from webhook.kubernetes.likeness import WELL_KNOWN
+from webhook.kubernetes.reader import brief
 from webhook.rules.misspelt_topology_key import effect
 
 

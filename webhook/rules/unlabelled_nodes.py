@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import UNLABELLED_NODES, Nature, Need, Subject, rule
 from webhook.findings.wording import some
-from webhook.scheduler.constraint import HARD
+from webhook.spread.constraint import HARD
 
 
 @rule(

@@ -8,10 +8,10 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.room import Bound
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
-from webhook.objects.kinds import BATCH
-from webhook.objects.reading import brief
-from webhook.scheduler.constraint import HARD, HONOR
-from webhook.scheduler.nodes import NodeSet
+from webhook.kubernetes.kinds import BATCH
+from webhook.kubernetes.reader import brief
+from webhook.spread.constraint import HARD, HONOR
+from webhook.spread.nodes import NodeSet
 
 
 @rule(

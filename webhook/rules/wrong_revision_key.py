@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import MATCH_LABEL_KEYS, Need, Subject, rule
-from webhook.objects.names import TEMPLATE_HASH
+from webhook.kubernetes.names import TEMPLATE_HASH
 
 
 @rule(

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from tests.support import DATA
 from tests.support.kubernetes_source import MissingError, build
-from webhook.objects.names import HOSTNAME, ZONE
-from webhook.scheduler.constraint import SOFT
+from webhook.kubernetes.names import HOSTNAME, ZONE
+from webhook.spread.constraint import SOFT
 
 VERSION, GO = "v1.15.0", "1.26.9"
 SOURCE, RECORDED = Path(__file__).parent / "main.go", DATA / "karpenter.jsonl"

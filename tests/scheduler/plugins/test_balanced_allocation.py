@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.counts import Usage
+from evenkeel.scheduler.plugins.balanced_allocation import BalancedAllocation
 from tests.support.attempts import (
     cycle,
     node,
 )
-from webhook.scheduler.counts import Usage
-from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
 
 
 @pytest.mark.parametrize(("minor", "scored"), [(32, True), (33, False)])

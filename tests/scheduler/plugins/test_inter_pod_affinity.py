@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.counts import PodInfo
+from evenkeel.scheduler.framework import Framework, feasible_nodes
+from evenkeel.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from tests.support.attempts import cycle, node, refusals, scores
 from tests.support.placement import bound
-from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.framework import Framework, feasible_nodes
-from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 
 REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred"))
 AFFINITY = ("InterPodAffinity", "node(s) didn't match pod affinity rules")

@@ -13,8 +13,8 @@ from tests.support.attempts import (
     said,
     scores,
 )
-from webhook.scheduler.affinity import NodeTerm, PreferredTerm
-from webhook.scheduler.selectors import IN, Requirement
+from webhook.spread.affinity import NodeTerm, PreferredTerm
+from webhook.spread.selectors import IN, Requirement
 
 
 def test_names_in_the_affinity_leave_the_other_nodes_out():

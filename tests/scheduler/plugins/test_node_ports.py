@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.counts import PodInfo
+from evenkeel.scheduler.host_ports import HostPort
+from evenkeel.scheduler.plugins.node_ports import NodePorts
 from tests.support.attempts import cycle, node, refusals
 from tests.support.placement import bound
-from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.host_ports import HostPort
-from webhook.scheduler.plugins.node_ports import NodePorts
 
 NO_FREE_PORTS = ("NodePorts", "node(s) didn't have free ports for the requested pod ports")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from evenkeel.scheduler.counts import Usage
+from evenkeel.scheduler.plugins.node_resources_fit import NodeResourcesFit, insufficient
+from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
 from tests.support.attempts import (
     BIG,
     cycle,
@@ -9,9 +12,6 @@ from tests.support.attempts import (
     scores,
 )
 from tests.support.build import pod
-from webhook.scheduler.counts import Usage
-from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit, insufficient
-from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 
 
 def test_an_emptier_node_is_preferred():

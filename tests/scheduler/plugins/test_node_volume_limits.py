@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.counts import PodInfo
+from evenkeel.scheduler.framework import Framework, find_feasible, message
+from evenkeel.scheduler.plugins.node_volume_limits import TOO_MANY
+from evenkeel.scheduler.profile import NODE_VOLUME_LIMITS
+from evenkeel.scheduler.volumes import Mounts, PodVolume
 from tests.support.claims import EBS, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import attempted, node, running
-from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.framework import Framework, find_feasible, message
-from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
-from webhook.scheduler.profile import NODE_VOLUME_LIMITS
-from webhook.scheduler.volumes import Mounts, PodVolume
 
 NODES = [node("n1"), node("n2"), node("n3"), csi_node("n1", 1), csi_node("n2", 2)]
 USED = [claim("used", "pv-1"), volume("pv-1", of="used", csi={"driver": EBS, "volumeHandle": "vol-1"})]

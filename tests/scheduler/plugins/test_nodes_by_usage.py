@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from evenkeel.scheduler.counts import Usage
+from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
 from tests.support.attempts import cycle, node
 from tests.support.placement import bound
-from webhook.scheduler.counts import Usage
-from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 
 
 def counting():

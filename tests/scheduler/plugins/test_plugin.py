@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal, normalized
 from tests.support.attempts import cycle, node
-from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal, normalized
 
 
 @pytest.mark.parametrize(

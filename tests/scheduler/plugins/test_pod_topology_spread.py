@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.counts import PodInfo
+from evenkeel.scheduler.framework import find_feasible
+from evenkeel.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from tests.support.attempts import INFRA, UNTOLERATED, cycle, node, refusals
 from tests.support.placement import HARD, SOFT, bound
-from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.framework import find_feasible
-from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
 
 
 def test_the_spread_is_asked_last_and_of_all_nodes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenkeel.scheduler.plugins.taint_toleration import TaintToleration
 from tests.support.attempts import (
     INFRA,
     TAINTED,
@@ -11,7 +12,6 @@ from tests.support.attempts import (
     refusals,
     scores,
 )
-from webhook.scheduler.plugins.taint_toleration import TaintToleration
 
 
 def test_up_to_1_33_a_taint_is_named():

@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.build import pod
-from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
-from tests.support.placing import HOSTNAME, ZONE, attempted, node
-from webhook.objects.reading import Reader
-from webhook.scheduler.framework import Framework, find_feasible, message
-from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.plugins.volume_binding import (
+from evenkeel.scheduler.framework import Framework, find_feasible, message
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.plugins.volume_binding import (
     NO_VOLUME,
     NOT_ENOUGH_SPACE,
     OUT_OF_REACH,
     UNBOUND,
     VOLUME_MISSING,
 )
-from webhook.scheduler.profile import VOLUME_BINDING
+from evenkeel.scheduler.profile import VOLUME_BINDING
+from tests.support.build import pod
+from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
+from tests.support.placing import HOSTNAME, ZONE, attempted, node
+from webhook.kubernetes.reader import Reader
 
 NODES = [node("a1", "a"), node("b1", "b")]
 LOCAL = storage_class("local", "kubernetes.io/no-provisioner")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from evenkeel.scheduler.counts import PodInfo
+from evenkeel.scheduler.framework import Framework, find_feasible, message
+from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
+from evenkeel.scheduler.profile import VOLUME_RESTRICTIONS
 from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import attempted, node, running
-from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.framework import Framework, find_feasible, message
-from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
-from webhook.scheduler.profile import VOLUME_RESTRICTIONS
 
 NODES = [node("n1"), node("n2")]
 DISK = {"volumes": [{"name": "d", "gcePersistentDisk": {"pdName": "disk"}}]}

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from evenkeel.scheduler.framework import Framework, find_feasible
+from evenkeel.scheduler.profile import VOLUME_ZONE, Profile
 from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import ZONE, attempted, node
-from webhook.scheduler.framework import Framework, find_feasible
-from webhook.scheduler.profile import VOLUME_ZONE, Profile
 
 BETA = "failure-domain.beta.kubernetes.io/zone"
 NODES = [node("a1", "a"), node("b1", "b"), node("none"), node("old", labels={BETA: "a"})]

@@ -1,0 +1,1 @@
+"""What a person runs: the command-line tools, and kube-scheduler's arithmetic under them."""

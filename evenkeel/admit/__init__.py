@@ -1,0 +1,1 @@
+"""What the webhook answers when an object is applied."""

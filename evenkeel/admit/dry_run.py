@@ -1,0 +1,186 @@
+"""
+Applies an object as kube-apiserver would, without a cluster: the same calls in the same order.
+
+    object ──PodTopologyLabels──/mutate──> patched ──PrepareForCreate──> stored ──/validate──> allowed or denied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from webhook.admission.decision import ALLOWED, Decision, Outcome
+from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.terms import Terms
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import as_mapping, children, pointer_parts, value_at, with_value
+from webhook.kubernetes.kinds import BUILT_IN_KINDS, CONSTRAINTS_PATH, FIELD, Kind, find_kinds
+from webhook.kubernetes.labels import labels_of
+from webhook.kubernetes.names import TOPOLOGY_LABELS
+from webhook.kubernetes.workload import parse_workloads
+from webhook.spread.constraint import as_stored
+from webhook.spread.validation import validate
+
+NEW_UID = "new"
+
+
+class Applied(NamedTuple):
+    """
+    The answers of both phases, and the object as it would be stored if it is allowed.
+
+    `kind` is None for a kind that is not judged.  `passed_over`: such a kind has constraints somewhere.  `unsent`: the
+    API server sends nothing from this namespace.  `unjudged` says why nothing of a request is judged.
+    """
+
+    obj: Mapping[str, object]
+    updated: bool
+    mutate: Decision
+    validate: Decision
+    stored: Mapping[str, object]
+    refused_by_api_server: bool
+    kind: Kind | None
+    passed_over: bool = False
+    unsent: bool = False
+    unjudged: str = ""
+
+    @property
+    def denied_by(self) -> str | None:
+        """The phase that denies it, None if it is allowed."""
+        if not self.mutate.allowed:
+            return MUTATE
+        return None if self.validate.allowed else VALIDATE
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of both answers; /validate is not asked after /mutate has denied."""
+        return self.mutate.warnings if self.denied_by == MUTATE else (*self.mutate.warnings, *self.validate.warnings)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the object: given defaults, or what the answer that counts says."""
+        of_defaults = self.mutate.outcome in (Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
+        return self.mutate.outcome if of_defaults and self.validate.outcome is Outcome.ALLOWED else self.answer.outcome
+
+    @property
+    def answer(self) -> Decision:
+        """The answer that counts: the first that denies, or else that of /validate."""
+        return self.mutate if self.denied_by == MUTATE else self.validate
+
+
+def dry_run(
+    obj: Mapping[str, object],
+    old: Mapping[str, object] | None,
+    terms: Terms,
+    *,
+    namespace: str = "default",
+    never_sent: Collection[str] = (),
+    user: str = "",
+) -> Applied:
+    """
+    Apply `obj`, over `old` if that is given; `namespace` is where it goes if it names none.
+
+    `user` is the name of who applies it: empty for a person, or the account of a controller.  Nothing in the
+    namespaces that are `never_sent` reaches the webhook.
+    """
+    terms = as_webhook_sees(terms)
+    obj = obj if old is not None else _labelled(obj, terms)
+    request = _request(obj, old, MUTATE, terms, namespace, user)
+    known = find_kinds(obj, terms.policy.kinds)
+    kind, updated = known[0] if known else None, old is not None
+    if kind is not None and request.namespace in never_sent:
+        refused = _refused_by_api_server(obj, terms.features)
+        return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
+    mutate = review(request, terms)
+    after = patched(obj, mutate.patch)
+    stored, refused = _stored(after, terms.features), _refused_by_api_server(after, terms.features)
+    request = _request(after if refused else stored, old, VALIDATE, terms, namespace, user)
+    validate = review(request if refused or updated else _created(request), terms)
+    refused = refused and validate.outcome is not Outcome.NOT_JUDGED
+    passed_over = kind is None and mentions_constraints(obj)
+    return Applied(obj, updated, mutate, validate, stored, refused, kind, passed_over)
+
+
+def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:
+    """
+    Return a new Pod with the zone and the region of the node that it names, whatever it says of them itself.
+
+    upstream: podtopologylabels/admission.go:Plugin.Admit (v1.37)
+    """
+    name = value_at(obj, ("spec", "nodeName"))
+    if not _is_pod(obj) or not name or not terms.features.topology_labels or terms.snapshot is None:
+        return obj
+    node_labels = next((node.labels for node in terms.snapshot.nodes if node.name == name), {})
+    copied = {key: value for key, value in node_labels.items() if key in TOPOLOGY_LABELS}
+    at = ("metadata", "labels")
+    return as_mapping(with_value(obj, at, {**as_mapping(value_at(obj, at)), **copied})) if copied else obj
+
+
+def _is_pod(obj: Mapping[str, object]) -> bool:
+    return (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Pod")
+
+
+def as_webhook_sees(terms: Terms) -> Terms:
+    """Return the terms with what the webhook knows of the cluster, which watches no Pods."""
+    return terms if terms.snapshot is None else replace(terms, snapshot=terms.snapshot.without_pods())
+
+
+def _request(
+    obj: Mapping[str, object], old: Mapping[str, object] | None, phase: str, terms: Terms, namespace: str, user: str
+) -> AdmissionRequest:
+    return AdmissionRequest.of(obj, old, phase=phase, kinds=terms.policy.kinds, namespace=namespace, user=user)
+
+
+def _created(request: AdmissionRequest) -> AdmissionRequest:
+    """Return the request with the uid that kube-apiserver gives a new object, and without the status."""
+    created = [
+        workload if workload.uid else replace(workload, uid=NEW_UID, scheduled=False) for workload in request.workloads
+    ]
+    return request._replace(workloads=tuple(created))
+
+
+def mentions_constraints(obj: object) -> bool:
+    """Return whether there are constraints anywhere in an object; the schema in a CRD does not count."""
+    return any(places_of_constraints(obj))
+
+
+def places_of_constraints(obj: object) -> Iterator[list[object]]:
+    """Yield each list of constraints anywhere in an object that is not empty."""
+    level = [obj]
+    while level:
+        for value in level:
+            if isinstance(value, dict) and value.get(FIELD) and isinstance(value[FIELD], list):
+                yield value[FIELD]
+        level = [child for value in level for child in children(value)]
+
+
+def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:
+    """Return whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
+    return any(
+        validate(
+            workload.raw_constraints,
+            workload.labels,
+            workload.path,
+            merged=workload.stored or not workload.is_pod,
+            features=features,
+        )
+        for workload in parse_workloads(obj, BUILT_IN_KINDS)
+    )
+
+
+def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+    """Return `obj` with what `add` operations on members of objects put there."""
+    for operation in operations:
+        path = tuple(pointer_parts(str(operation["path"])))
+        obj = as_mapping(with_value(obj, path, operation["value"]))
+    return obj
+
+
+def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, object]:
+    """Return what PrepareForCreate makes of a Pod that is not stored yet; anything else stays as it is."""
+    metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS_PATH)
+    if not _is_pod(obj) or metadata.get("uid") or constraints is None:
+        return obj
+    stored = as_stored(constraints, labels_of(metadata.get("labels")), features)
+    return as_mapping(with_value(obj, CONSTRAINTS_PATH, stored))

@@ -1,0 +1,189 @@
+"""The answers to an applied object: as kubectl prints them, as JSON, and the object as it is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import yaml
+
+from evenkeel.admit.dry_run import Applied, mentions_constraints
+from evenkeel.terminal.json_forms import fields, finding_json, skipped_json
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.request import VALIDATE
+from webhook.admission.unknown_labels import HOW_TO_KNOW
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.kubernetes.fields import as_mapping, value_at
+from webhook.kubernetes.kinds import KINDS, find_kinds
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
+from webhook.kubernetes.operators import with_operators
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.references import ObjectRef
+from webhook.kubernetes.scalars import resolve
+from webhook.manifests.configurations import NAME, enforced_entry_name, entry_name
+from webhook.policy.policy import Policy
+
+
+def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
+    """
+    Return what kubectl prints, then the patch and what could not be judged.
+
+    With a policy, also which of its entries would deny the object, which no user sends here, otherwise.
+    """
+    more = (*_more(applied), *(() if policy is None else _denied_otherwise(applied, policy)))
+    return "\n".join((*_kubectl(applied, file), *(one_line(f"  {line}", 8 * LINE_LIMIT) for line in more)))
+
+
+def _kubectl(applied: Applied, file: str) -> Iterator[str]:
+    answer = applied.answer
+    yield from warnings(applied)
+    if applied.denied_by is None:
+        done = "allowed" if applied.unjudged else "configured" if applied.updated else "created"
+        yield f"{title(applied.obj)} {done}"
+        return
+    status = answer.status or {}
+    doing = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
+    entry = entry_name(applied.kind) if applied.kind is not None else ""
+    webhook = f'admission webhook "{entry}" denied the request'
+    yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
+
+
+def warnings(applied: Applied) -> Iterator[str]:
+    """Yield the warnings of both answers, as kubectl prints them."""
+    yield from (f"Warning: {warning}" for warning in applied.warnings)
+
+
+def _more(applied: Applied) -> Iterator[str]:
+    defaulted = applied.mutate.defaulted
+    if isinstance(defaulted, Defaults):
+        selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
+        done = "defaulted" if applied.mutate.patch else "would be defaulted if defaultingMode were Apply"
+        yield f"{done}: selector {selector} from {', '.join(defaulted.source)}"
+        yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
+        yield from (f"left out: {reason}" for reason in defaulted.left_out)
+    elif isinstance(defaulted, Undefaulted):
+        yield f"not defaulted: {defaulted}"
+    if applied.unjudged:
+        yield f"not judged: {applied.unjudged}"
+    if applied.unsent:
+        yield f"not sent: the API server sends the webhook nothing from {' or '.join(SYSTEM_NAMESPACES)}"
+    if namespace := applied.answer.unknown_labels_of:
+        yield f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}"
+    if applied.refused_by_api_server:
+        yield "note: kube-apiserver refuses this itself, with its own message, before it calls /validate"
+    if applied.passed_over:
+        yield _passed_over(applied.obj)
+    reasons: dict[str, list[str]] = {}
+    for skipped in applied.validate.skipped:
+        reasons.setdefault(skipped.reason, []).append(skipped.rule)
+    yield from (f"skipped: {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
+
+
+def _passed_over(obj: Mapping[str, object]) -> str:
+    known = find_kinds(obj, with_operators(KINDS))
+    if known and known[0].operator is not None:
+        named = f"workloads: [{{builtIn: {known[0].operator.name}}}]"
+        return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {named}"
+    of = f"{obj.get('apiVersion')} {obj.get('kind')}"
+    return f"not judged: the policy does not say where a {of} has its constraints; add it under workloads in the policy"
+
+
+def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
+    if applied.denied_by != VALIDATE or applied.kind is None:
+        return
+    if entry := enforced_entry_name(policy, applied.kind, mentions_constraints(applied.stored)):
+        yield "note: judged as if a person sent it, and not a controller"
+        yield (
+            f"note: after evenkeel manifests --failure-policy-enforced Fail, the error names the entry {entry} in "
+            f"ValidatingWebhookConfiguration {NAME}"
+        )
+
+
+def title(obj: Mapping[str, object]) -> str:
+    """Return the object as kubectl names it, in one line; a name that is no string is shown as it is."""
+    ref, name = ObjectRef.of(obj), value_at(obj, ("metadata", "name"))
+    if name is not None and not isinstance(name, str):
+        ref = ref._replace(name=brief(name))
+    return one_line(ref.in_kubectl, LINE_LIMIT)
+
+
+def as_json(applied: Applied) -> str:
+    """Return one JSON document on one line."""
+    metadata, defaulted = as_mapping(applied.obj.get("metadata")), applied.mutate.defaulted
+    return json.dumps(
+        {
+            "object": {
+                "apiVersion": applied.obj.get("apiVersion"),
+                "kind": applied.obj.get("kind"),
+                "namespace": metadata.get("namespace"),
+                "name": metadata.get("name"),
+            },
+            "allowed": applied.denied_by is None,
+            "deniedBy": applied.denied_by,
+            "outcome": applied.outcome,
+            "status": applied.answer.status,
+            "warnings": applied.warnings,
+            "patch": applied.mutate.patch,
+            "defaulted": _defaulted(defaulted) if applied.mutate.patch else None,
+            "auditedDefaults": None if applied.mutate.patch else _defaulted(defaulted),
+            "notDefaulted": {"reason": defaulted.reason, "message": str(defaulted)}
+            if isinstance(defaulted, Undefaulted)
+            else None,
+            "findings": [finding_json(finding) for finding in applied.validate.findings],
+            "unknownLabelsOf": applied.answer.unknown_labels_of or None,
+            "notJudged": applied.unjudged or None,
+            "skipped": [skipped_json(skipped) for skipped in applied.validate.skipped],
+            "auditAnnotations": {**applied.mutate.audit_annotations, **applied.validate.audit_annotations},
+        }
+    )
+
+
+def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | None:
+    if not isinstance(defaulted, Defaults):
+        return None
+    return {**fields(defaulted, "constraints", "source", "left_out"), "selector": str(defaulted.selector)}
+
+
+def as_yaml(applied: Applied) -> str:
+    """Return the object as it would be stored, as one YAML document."""
+    return f"---\n{dump(applied.stored)}"
+
+
+def dump(value: object, width: int = 80, *, leaves_in_line: bool = False) -> str:
+    """
+    Return YAML that kubectl reads as `value`, in lines of `width` characters where text can be broken.
+
+    With `leaves_in_line`, lists and objects without others in them stand in one line.
+    """
+    flow = None if leaves_in_line else False
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=flow, sort_keys=False, allow_unicode=True, width=width
+    )
+    return text
+
+
+class InLine(list[object]):
+    """A list that YAML has in one line, in brackets."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes a value in full wherever it stands."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    """Quote text in which kubectl would see something else: 1e3 is text to PyYAML, and a number to kubectl."""
+    plain = isinstance(resolve(text), str)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _in_line(dumper: yaml.SafeDumper, items: InLine) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
+
+
+_Dumper.add_representer(InLine, _in_line)

@@ -1,0 +1,1 @@
+"""The catalogues of rules and of operators' kinds."""

@@ -1,0 +1,342 @@
+"""What commands that explain placement know of a cluster: read once, with no more kept than they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from evenkeel.clusters import reading, sources
+from evenkeel.clusters.contents import Contents
+from evenkeel.placement.created_pods import PRIORITY_CLASSES, heeded_classes
+from evenkeel.scheduler.snapshot import PRIORITY_CLASS, Snapshot, from_objects
+from evenkeel.scheduler.snapshot_changes import DEVICE_CLASSES, without_missing
+from evenkeel.scheduler.storage import (
+    ATTACHMENTS,
+    CAPACITIES,
+    CLAIMS,
+    CLASSES,
+    CSI_DRIVERS,
+    CSI_NODES,
+    NO_STORAGE,
+    PERSISTENT_VOLUMES,
+    Storage,
+)
+from evenkeel.scheduler.storage_objects import STORAGE_KINDS, STORAGE_RESOURCES
+from webhook.cli import options
+from webhook.cli.usage import UsageError
+from webhook.findings.wording import LINE_LIMIT, first_of, one_line
+from webhook.kubernetes.features import LATEST, Features, parse_version, unknown
+from webhook.kubernetes.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
+from webhook.kubernetes.kinds import CORE, NO_KINDS, Kinds
+from webhook.kubernetes.labels import is_subdomain
+from webhook.kubernetes.likeness import most_like
+from webhook.kubernetes.reader import Reader, brief
+from webhook.kubernetes.references import ObjectKey, ObjectRef
+from webhook.kubernetes.workload import parse_workloads
+from webhook.spread.cluster_view import SnapshotError
+from webhook.spread.validation import in_one_line
+
+ASSUMED = "The file does not name its Kubernetes version. Assuming {}. If that is wrong, set --kubernetes-version."
+MOST_COMPARED = 5_000  # Names that a mistyped one is compared with: it takes 0.1 s.
+
+Through = Callable[[Iterator[Raw]], Iterator[Raw]]
+
+# What may not be listed is noted where it matters for the Pod that is asked about.
+_OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
+_WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
+_WITHOUT_NODES = "without nodes, no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+
+
+# Kinds of which nothing is asked once the snapshot has them; of the last ones there may be very many.
+_READ_ONCE = ("Node", "Namespace", *[kind for _, kind in STORAGE_KINDS])
+
+
+class Known(NamedTuple):
+    """
+    A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes, namespaces and volumes.
+
+    `notes` say what cannot be judged, because it may not be read or is newer than evenkeel knows; `assumed`, if the
+    version is not known, which is.
+    `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
+    `missing` says why a kind may not be listed, by its resource, also where it is in no note.  `replaced` are the
+    cluster's own objects for which others stand.
+    """
+
+    snapshot: Snapshot
+    features: Features
+    pods: tuple[Raw, ...]
+    others: Mapping[ObjectKey, Raw]
+    notes: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
+    time: str = ""
+    without_nodes: str = ""
+    missing: Mapping[str, str] = MappingProxyType({})
+    replaced: Mapping[ObjectKey, Raw] = MappingProxyType({})
+
+
+def read(
+    source: sources.Source,
+    version: str | None,
+    wanted: Callable[[Raw], bool],
+    namespace: str = "",
+    more: Iterable[Raw] = (),
+    *,
+    through: Through = iter,
+    needs_nodes: bool = True,
+    needs_pods: bool = False,
+    kinds: Kinds = NO_KINDS,
+) -> Known:
+    """
+    Return the cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
+
+    `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
+    `through` a function once it is read.  Without nodes, or with a file of kubectl that has none, it is a UsageError,
+    unless none is needed; so it is without the right to list Pods where these are needed, or to list anything.  Of a
+    live cluster custom resources of these `kinds` are read, too.
+    """
+    contents = reading.contents(source, kinds=kinds)
+    given = list(more)
+    known = _read(contents, source, version, wanted, given, through)
+    if "pods" in contents.missing and namespace:
+        contents = reading.contents(source, namespace, kinds)
+        known = _read(contents, source, version, wanted, given, through)
+        known = known._replace(
+            snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
+            notes=(
+                *known.notes,
+                "Pods of other namespaces cannot be listed, so a node may have less room than shown: they may use room "
+                "and ports, or keep Pods off nodes by anti-affinity.",
+            ),
+        )
+    missing = contents.missing
+    if "pods" in missing and not (known.others or known.snapshot.nodes):
+        raise UsageError(reading.NOTHING_LISTED)
+    if needs_pods and "pods" in missing:
+        why = one_line(missing["pods"], LINE_LIMIT)
+        raise UsageError(f"pods: {why}; without Pods, those that wait cannot be listed; {reading.ASK}")
+    if "nodes" in missing and not known.snapshot.nodes:
+        known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
+    if needs_nodes and known.without_nodes:
+        raise UsageError(known.without_nodes)
+    left = [
+        known.without_nodes if resource == "nodes" and known.without_nodes else cannot_be_listed(resource, why)
+        for resource, why in missing.items()
+        if resource not in _OF_SOME_PODS
+    ]
+    if not (known.snapshot.nodes or source.live):
+        if needs_nodes and not contents.time:
+            raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
+        left.append("The file has no Node, so no placement can be judged: add the output of kubectl get nodes -o yaml.")
+    snapshot = without_missing(known.snapshot, missing)
+    storage = snapshot.storage or NO_STORAGE
+    unread = storage.unread
+    if contents.namespace:  # Drivers report free storage in their own namespaces.
+        unread |= {CAPACITIES}
+    if not (source.live or contents.time):
+        unread |= _lacking(storage)
+        snapshot = replace(snapshot, budgets=snapshot.budgets or None)
+    snapshot = replace(snapshot, storage=replace(storage, unread=unread))
+    return known._replace(snapshot=snapshot, notes=(*known.notes, *left), missing=missing)
+
+
+def _lacking(storage: Storage) -> frozenset[str]:
+    """Return the resources of which a file of kubectl has no object, though it would if it had been given them."""
+    there = {
+        CLAIMS: storage.claims,
+        PERSISTENT_VOLUMES: storage.volumes,
+        CLASSES: storage.classes,
+        CSI_NODES: storage.csi_nodes,
+        CSI_DRIVERS: storage.csi_drivers,
+        CAPACITIES: storage.capacities,
+        ATTACHMENTS: storage.attachments,
+    }
+    return frozenset(resource for resource, objects in there.items() if not objects)
+
+
+def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
+    """
+    Yield a note for each kind whose objects may not be listed, and by which kube-apiserver would add to a Pod; and one
+    on a PriorityClass that a file lacks, as it lacks all.
+    """
+    (name,) = texts_at(new_pod, "spec.priorityClassName")
+    has_none = not any((key.group, key.kind) == PRIORITY_CLASS for key in known.others)
+    for resource in heeded_classes(new_pod):
+        if resource in known.missing:
+            yield cannot_be_listed(resource, known.missing[resource])
+        elif resource == PRIORITY_CLASSES and name and has_none:
+            yield one_line(
+                f"The file has no PriorityClass: assuming the value 0 for {name}; if it is another, dump again.",
+                LINE_LIMIT,
+            )
+
+
+def cannot_be_listed(resource: str, why: str) -> str:
+    """Return the note on a kind that may not be listed."""
+    return one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
+
+
+def _read(
+    contents: Contents,
+    source: sources.Source,
+    version: str | None,
+    wanted: Callable[[Raw], bool],
+    more: list[Raw],
+    through: Through,
+) -> Known:
+    """Return the cluster that `contents` describe; their source begins the line of an error in one of them."""
+    where = f"{'--cluster live' if source.live else source.cluster}: "
+    known_version, objects = version or contents.kubernetes_version, contents.objects
+    kubelet: Features | None = None
+    if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
+        held = list(objects)
+        kubelet, objects = _newest_kubelet(held), iter(held)
+    features = kubelet or (options.given_features(known_version) if known_version else LATEST)
+    notes = tuple(filter(None, [unknown(features)])) if known_version else ()
+    pods: list[Raw] = []
+    others: dict[ObjectKey, Raw] = {}
+    replaced: dict[ObjectKey, Raw] = {}
+    instead = {place(obj) for obj in more}
+
+    def kept() -> Iterator[Raw]:
+        nonlocal where
+        there = through(objects)
+        yield from map(keep, filter(is_kept, there) if instead else there)
+        where = ""
+        yield from map(keep, more)
+
+    def is_kept(obj: Raw) -> bool:
+        if (key := place(obj)) in instead:
+            replaced[key] = obj
+        return key not in instead
+
+    def keep(obj: Raw) -> Raw:
+        if (obj.get("apiVersion"), obj.get("kind")) == (CORE, "Pod"):
+            if wanted(obj):
+                pods.append(obj)
+        elif obj.get("kind") not in _READ_ONCE:
+            others[place(obj)] = obj
+        return obj
+
+    try:
+        snapshot = from_objects(kept(), features)
+    except SnapshotError as error:
+        raise UsageError(f"{where}{error}") from error
+    if contents.serves_node_pools:
+        snapshot = replace(snapshot, serves_node_pools=True)
+    which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
+    assumed = () if known_version else (ASSUMED.format(which),)
+    return Known(snapshot, features, tuple(pods), others, notes, assumed, contents.time, replaced=replaced)
+
+
+def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
+    """Return the features of the newest kubelet, which is never newer than the API server; None if none is told."""
+    versions = []
+    for obj in objects:
+        if obj.get("kind") == "Node":
+            with suppress(ValueError):
+                versions.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
+    return max(versions, default=None)
+
+
+class Origin(NamedTuple):
+    """Where the cluster is from, the minor of its version, and when it was read, as `2026-01-31T10:00:00Z`."""
+
+    cluster: str
+    minor: int
+    time: str
+
+    @property
+    def read(self) -> datetime | None:
+        """When it was read, None if that cannot be told."""
+        try:
+            read = datetime.fromisoformat(self.time)
+        except ValueError:
+            return None
+        return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+    def __str__(self) -> str:
+        read = self.read
+        time = read.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if read else "at an unknown time"
+        return f"{one_line(self.cluster, LINE_LIMIT)}, {time}, Kubernetes 1.{self.minor}"
+
+
+def origin(source: sources.Source, known: Known) -> Origin:
+    """Return where a cluster is from, for a page; what is not dated was read now."""
+    cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
+    return Origin(cluster, known.features.minor, known.time or datetime.now(UTC).isoformat())
+
+
+def place(obj: Raw) -> ObjectKey:
+    """Return the group, kind, namespace and name of an object."""
+    api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
+    return ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
+
+
+def not_found(ref: ObjectRef, known: Known) -> str:
+    """
+    Return the message for an object that is not in the cluster: where one of its name is, or which is meant.
+
+    Of Pods those are known that were asked for.  Names in a dump may hold anything: what cannot be typed is not named.
+    """
+    keys = [*known.others, *map(place, known.pods)]
+    alike = [key for key in keys if (key.group, key.kind) == (ref.group, ref.kind) and is_subdomain(key.name)]
+    elsewhere = sorted({key.namespace for key in alike if key.name == ref.name if is_subdomain(key.namespace)})
+    namespaces = known.snapshot.namespaces
+    if namespaces and ref.namespace not in {*namespaces, *(key.namespace for key in keys)}:
+        fault, looked_for, prefix = f"namespace {ref.namespace}: not in the cluster", ref.namespace, ""
+        there = sorted(filter(is_subdomain, namespaces))
+    else:
+        fault, looked_for, prefix = f"{ref}: not found in the cluster", ref.name, f"{ref.kind.lower()}/"
+        there = sorted(key.name for key in alike if key.namespace == ref.namespace)
+    named = first_of(elsewhere or there)
+    if len(elsewhere) == 1:
+        hint = f"{ref.kind}/{ref.name} is in namespace {named}: add -n {named}"
+    elif elsewhere:
+        hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: name one of them with -n"
+    elif close := most_like(looked_for, there[:MOST_COMPARED]):
+        hint = f"did you mean {prefix}{close}?"
+    else:
+        hint = f"the names there are {named}" if there else "to look in another namespace: -n NAME"
+    return f"{fault}; {hint}"
+
+
+def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:
+    """Return, line by line, which fields of a Pod or a template are absent or have another type."""
+    reader, ref = Reader(), ObjectRef.of(raw)
+    for workload in parse_workloads(raw, kinds):
+        if workload.kind.template is None:
+            continue
+        at, wanted = (("spec",), "that of a Pod") if workload.is_pod else (workload.path[:-2], "a Pod template")
+        written = value_at(raw, at)
+        if written is None or not (written or workload.is_pod):
+            return (f"{ref}: {path_text(at)}: found {'none' if written is None else brief(written)}, wanted {wanted}",)
+        if not workload.is_pod:
+            _read_template(reader, written, at)
+            if workload.kind.built_in and workload.kind.replicas is not None:
+                _read_replicas(reader, value_at(raw, workload.kind.replicas), workload.kind.replicas)
+    return tuple([f"{ref}: {in_one_line(error)}" for error in reader.errors])
+
+
+def _read_template(reader: Reader, written: object, at: FieldPath) -> None:
+    template = reader.mapping(written, at)
+    reader.mapping(template.get("spec"), (*at, "spec"))
+    metadata = reader.mapping(template.get("metadata"), (*at, "metadata"))
+    reader.string_map(metadata.get("labels"), (*at, "metadata", "labels"))
+
+
+def _read_replicas(reader: Reader, written: object, at: FieldPath) -> None:
+    if (reader.integer(written, at) or 0) < 0:
+        reader.errors.append(FieldError(INVALID, at, written, "must be 0 or more"))
+
+
+def in_namespace(obj: Raw, namespace: str) -> Raw:
+    """Return the object in the namespace that it names, or else in this one; malformed metadata stays as it is."""
+    metadata = obj.get("metadata", {})
+    metadata = {} if metadata is None else metadata
+    if obj.get("kind") in ("Node", "Namespace") or not isinstance(metadata, dict) or metadata.get("namespace"):
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}

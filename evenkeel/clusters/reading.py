@@ -1,0 +1,140 @@
+"""Reads the cluster that a command names.  UsageErrors name the file or option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import TypeVar
+
+from evenkeel.clusters import dump_files as dump
+from evenkeel.clusters.contents import Contents
+from evenkeel.clusters.dump_files import DumpError, load, version_of
+from evenkeel.clusters.listing import read_contents
+from evenkeel.clusters.sources import NO_CLUSTER, Source
+from webhook.cli import options
+from webhook.cli.options import LIVE_OPTION, VERSION_OPTION, given_features
+from webhook.cli.usage import UsageError, print_notes
+from webhook.cluster.client import Client, ClusterError
+from webhook.cluster.discovery import read_served
+from webhook.cluster.live import listed
+from webhook.kubernetes.features import LATEST, Features, unknown
+from webhook.kubernetes.fields import Raw, texts_at
+from webhook.kubernetes.kinds import NO_KINDS, Kinds
+from webhook.policy.unserved import groups_of, unserved
+from webhook.spread.cluster_view import ClusterView, view_of
+
+ViewT = TypeVar("ViewT", bound=ClusterView)
+PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
+ASK = "name with -n a namespace that you may read, or ask for the ClusterRole evenkeel-viewer"
+NOTHING_LISTED = f"you are not allowed to list anything in the cluster; {ASK}"
+LOGIN_ADVICE: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "; log in again, and check with kubectl auth whoami",
+    HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
+}
+
+
+def cluster(source: Source) -> ClusterView | None:
+    """Return what the webhook watches of the current cluster for LIVE, of a dump for a path, or None."""
+    if source.live:
+        with usage_errors():
+            return listed(client(source))
+    return dumped(source, view_of) if source.cluster else None
+
+
+def dumped(source: Source, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
+    """Return what `read` returns of the objects of a dump."""
+    try:
+        return load(Path(source.cluster), read)
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
+    """
+    Return the objects of a live cluster or a dump, in one namespace or in all of them.
+
+    Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
+    they are gone through.
+    """
+    with usage_errors():
+        if not source.live:
+            read = dump.contents(Path(source.cluster))
+            return read._replace(objects=_of(namespace, _checked(read.objects)), namespace=namespace or read.namespace)
+        read = read_contents(client(source, patience=PATIENCE), namespace, kinds)
+        return read._replace(objects=_checked(read.objects))
+
+
+def _of(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    return (obj for obj in objects if not namespace or texts_at(obj, "metadata.namespace")[0] in ("", namespace))
+
+
+def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    with usage_errors():
+        yield from objects
+
+
+@contextmanager
+def usage_errors(option: str = LIVE_OPTION) -> Iterator[None]:
+    """Raise errors of a dump, a recording or an API server, for which `option` asks, as UsageError."""
+    try:
+        yield
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+    except ClusterError as error:
+        raise UsageError(f"{option}: {error}{_advice(error)}") from error
+
+
+def client(source: Source, patience: float = 0.0) -> Client:
+    """Return a client of the cluster that a source names; it asks again for `patience` seconds."""
+    return options.client(LIVE_OPTION, source.kubeconfig, source.context, patience)
+
+
+def notes_on_kinds(source: Source, kinds: Kinds) -> Iterator[str]:
+    """Yield which of the kinds a live cluster does not serve; nothing of another source, which does not tell."""
+    if not source.live:
+        return
+    try:
+        yield from unserved(kinds, read_served(client(source, patience=PATIENCE), groups_of(kinds)))
+    except ClusterError as error:
+        yield f"evenkeel cannot find out which kinds the cluster serves: {error}"
+
+
+def features(
+    version: str | None, source: Source = NO_CLUSTER, option: str = VERSION_OPTION, *, quiet: bool = False
+) -> Features:
+    """
+    Return the features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
+
+    `option` is the name of the option that gives the version.  Of a version that is too new, a note says so.
+    """
+    known = version or (_live_version(source) if source.live else _dumped_version(source))
+    if not known:
+        return LATEST
+    known_features = given_features(known, option)
+    print_notes(filter(None, [unknown(known_features)]), quiet)
+    return known_features
+
+
+def _dumped_version(source: Source) -> str:
+    if not source.cluster:
+        return ""
+    try:
+        return version_of(Path(source.cluster))
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def _live_version(source: Source) -> str:
+    try:
+        return client(source).version()
+    except ClusterError as error:
+        # Without a response, or without a login, no other request would be answered, either.
+        advice = "; set --kubernetes-version" if error.status not in (0, HTTPStatus.UNAUTHORIZED) else _advice(error)
+        raise UsageError(f"{LIVE_OPTION}: {error}{advice}") from error
+
+
+def _advice(error: ClusterError) -> str:
+    """Return what a person does about a request that the API server refuses."""
+    return LOGIN_ADVICE.get(error.status, "")

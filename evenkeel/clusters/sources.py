@@ -1,0 +1,57 @@
+"""Where a command reads a cluster: the current one, or a dump."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple
+
+from webhook.cli.options import LIVE
+from webhook.cli.usage import UsageError
+
+
+class Source(NamedTuple):
+    """Where a cluster is read: `cluster` is LIVE, a file or a folder, or empty; the rest is only for LIVE."""
+
+    cluster: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+
+    @property
+    def live(self) -> bool:
+        return self.cluster == LIVE
+
+
+NO_CLUSTER = Source()
+
+
+def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:
+    parser.add_argument(
+        "--cluster",
+        metavar="live|FILE|DIR",
+        default=default or None,
+        help="live: the cluster that kubectl uses; FILE or DIR: a dump of a cluster, from evenkeel dump or kubectl"
+        f" get nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
+    )
+    add_access_arguments(parser)
+
+
+def add_access_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --kubeconfig and --context."""
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", default="", help="the kubeconfig for --cluster live (default: kubectl's)"
+    )
+    parser.add_argument(
+        "--context", metavar="NAME", default="", help="the context for --cluster live (default: the current one)"
+    )
+
+
+def source(args: argparse.Namespace) -> Source:
+    """Return the source of the cluster that the arguments name."""
+    if args.cluster == "":
+        raise UsageError('--cluster: found "", wanted live, a file or a folder')
+    chosen = Source(args.cluster or "", args.kubeconfig, args.context)
+    for option, value in (("--kubeconfig", chosen.kubeconfig), ("--context", chosen.context)):
+        if value and not chosen.live:
+            given = f"--cluster {chosen.cluster}; write" if chosen.cluster else "no --cluster; add"
+            raise UsageError(f"{option}: found {given} --cluster live, or leave {option} out")
+    return chosen

@@ -1,0 +1,135 @@
+"""
+Print what the webhook answers when you apply an object.
+
+The object goes through /mutate and then /validate, as kube-apiserver sends it. No cluster is needed; --cluster gives
+one, or a dump of one. The object counts as sent by a person: what a built-in controller creates may only be audited.
+If the file holds an AdmissionReview, evenkeel answers its request as it is.
+Exit code 0: allowed, 1: denied, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from evenkeel.admit import text as render
+from evenkeel.admit.dry_run import Applied, dry_run
+from evenkeel.admit.recorded_reviews import Recorded, is_review, read_recorded
+from evenkeel.clusters import reading, sources
+from evenkeel.terminal import inputs
+from webhook.admission.decision import ALLOWED
+from webhook.admission.ownership import CONTROLLERS
+from webhook.admission.terms import Terms
+from webhook.cli import options
+from webhook.cli.usage import UsageError
+from webhook.kubernetes.fields import as_mapping
+from webhook.kubernetes.labels import Labels, labels_of
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
+from webhook.kubernetes.references import Identity, ObjectRef, identity_of
+from webhook.policy.policy import Policy
+
+NAMESPACE_TYPE = ("", "Namespace")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        required=True,
+        action="append",
+        help="a file with objects or AdmissionReviews, or - for standard input; repeatable",
+    )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        type=inputs.namespace,
+        default="default",
+        help="the namespace of objects without one (default: %(default)s)",
+    )
+    parser.add_argument("--old", metavar="FILE", help="the object before the change; the request is then an update")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json", "yaml"),
+        default="text",
+        help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
+    )
+    options.add_quiet_argument(parser)
+    inputs.add_namespace_labels_argument(parser)
+    sources.add_cluster_arguments(parser)
+    options.add_policy_argument(parser)
+    options.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if [*args.filename, args.old].count("-") > 1:
+        raise UsageError("-f and --old: standard input can be read only once")
+    asked = [(file, review) for file in args.filename for review in _asked(file, args)]
+    given = inputs.objects(args.old) if args.old is not None else None
+    old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
+    source = sources.source(args)
+    features = reading.features(args.kubernetes_version, source, quiet=args.quiet)
+    policy = inputs.policy_of_today(args.policy, features)
+    labels = inputs.namespace_labels(args)
+    if "" not in labels:
+        labels = {**_namespaces(each.obj for _, each in asked), **labels}
+    cluster = reading.cluster(source)
+    terms = Terms(policy, cluster, features, labels, foresees=True)
+    code = 0
+    for file, (obj, before, namespace, user, unjudged) in asked:
+        if unjudged:
+            applied = Applied(obj, False, ALLOWED, ALLOWED, obj, False, None, unjudged=unjudged)
+        else:
+            before = before or _before(obj, old, args)
+            applied = dry_run(obj, before, terms, namespace=namespace, never_sent=SYSTEM_NAMESPACES, user=user)
+        _print(applied, file, args.output, None if user in CONTROLLERS else policy)
+        code = code if applied.denied_by is None else 1
+    return code
+
+
+def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
+    """Return the labels of the namespaces among the objects, by their names."""
+    named = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
+    return {ref.name: labels_of(obj.get("labels")) for ref, obj in named if ref.key[:2] == NAMESPACE_TYPE}
+
+
+def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
+    """Yield a request for each object in a file, or the request of each review."""
+    for number, obj in enumerate(inputs.objects(file), 1):
+        if not is_review(obj):
+            yield Recorded(obj, None, args.namespace, "")
+            continue
+        where = f"{file}: object {number}: AdmissionReview"
+        if args.old is not None:
+            raise UsageError(f"{where}: already holds its old object; leave --old out")
+        try:
+            yield read_recorded(obj)
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from error
+
+
+def _before(
+    obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, args: argparse.Namespace
+) -> Mapping[str, object] | None:
+    """Return the old object, None for a creation."""
+    if old is None:
+        return None
+    known_by = identity_of(obj, args.namespace)
+    if known_by not in old:
+        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {known_by[2]}")
+    return old[known_by]
+
+
+def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> None:
+    if output == "json":
+        print(render.as_json(applied))
+    elif output == "text":
+        print(render.text(applied, file, policy))
+    else:
+        unstored = applied.denied_by or applied.unjudged
+        said = render.text(applied, file, policy) if unstored else "\n".join(render.warnings(applied))
+        print(said, end="\n" if said else "", file=sys.stderr)
+        print("" if unstored else render.as_yaml(applied), end="")

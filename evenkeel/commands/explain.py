@@ -1,0 +1,302 @@
+"""
+Explain where a Pod can run, what refuses it on the other nodes, and which changes would let it run:
+
+    evenkeel explain pod/web-7d4b9-x2x5p
+    evenkeel explain deployment/web -n shop          its next Pod
+    evenkeel explain -f deployment.yaml              each Pod template in a file
+
+evenkeel counts, filters and scores as kube-scheduler does. It has tried each change that it names.
+--cluster FILE reads the cluster from a file of evenkeel dump.
+Exit code 0: each Pod has a node that passes, 1: a Pod has none, 2: bad input, 3: as 0, but not all is judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from evenkeel.clusters import known as clusters
+from evenkeel.clusters import selection, sources
+from evenkeel.clusters.known import Known
+from evenkeel.clusters.profiles import load_profiles
+from evenkeel.explain import text as render
+from evenkeel.objects.pod_object import priority_of
+from evenkeel.objects.workload_object import reach_of_template, read_workload_object
+from evenkeel.pending.groups import Runs, helped, is_stuck
+from evenkeel.placement.created_pods import read_creation
+from evenkeel.placement.explanation import explain
+from evenkeel.placement.inferred_defaults import DefaultsOf
+from evenkeel.placement.kubectl_commands import Command, Template, commands, deleting, read_template
+from evenkeel.placement.obstacles import kept_room, obstacles
+from evenkeel.placement.pod_defaults import defaults_in_force, suited
+from evenkeel.placement.remedies import NOW, Remedy, remedies
+from evenkeel.placement.subject import (
+    UNSCHEDULABLE_REASON,
+    PlacementSubject,
+    alone,
+    attempt,
+    foreign,
+    next_replica,
+    of_new_pod,
+    of_pod,
+)
+from evenkeel.placement.successors import changed_since, made_again, with_successors
+from evenkeel.scheduler.counts import FINISHED
+from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
+from evenkeel.simulate.controllers import SimulatedCluster
+from evenkeel.simulate.rollout_check import Rollout, simulated_rollouts
+from evenkeel.terminal import inputs
+from evenkeel.terminal.style import add_color_argument, style_of
+from webhook.cli import options
+from webhook.cli.usage import UsageError
+from webhook.kubernetes.fields import Raw, texts_at, value_at
+from webhook.kubernetes.kinds import CONSTRAINTS_PATH, Kinds
+from webhook.kubernetes.references import ObjectRef
+from webhook.kubernetes.times import seconds_at
+from webhook.policy.policy import Policy
+
+POD = "Pod"
+NOT_JUDGED_CODE = 3
+KNOWN_BELOW = 0  # The priority below which all Pods are read, as rollouts may preempt them: those of placeholders.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    selection.add_object_argument(parser)
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        action="append",
+        help="a file or folder with Pods or workloads, or - for standard input; repeatable",
+    )
+    sources.add_cluster_arguments(parser, options.LIVE)
+    selection.add_namespace_argument(parser)
+    selection.add_output_argument(parser)
+    options.add_quiet_argument(parser)
+    add_color_argument(parser)
+    options.add_policy_argument(parser)
+    inputs.add_scheduler_argument(parser)
+    options.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if bool(args.object) == bool(args.filename):
+        raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
+    source = sources.source(args)
+    policy = inputs.policy_of_today(args.policy) if args.policy else None
+    profiles = load_profiles(args.scheduler_config)
+    kinds = (policy or options.policy(None)).kinds
+    namespace = selection.namespace(args, source)
+    subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    known = known._replace(notes=selection.noted(args, known.notes))
+    defaults = defaults_in_force(policy, known)
+    explained = list[render.Explained]()
+    for subject in subjects:
+        try:
+            of_subject = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
+            left_out = () if policy is None else _left_out(subject, policy, known)
+            explained.append(of_subject._replace(named=policy is not None, notes=(*of_subject.notes, *left_out)))
+        except UsageError as error:
+            errors.append(str(error))
+    if args.output == selection.JSON and explained:
+        print(render.all_as_json(explained))
+    elif explained:
+        now, style = datetime.now(UTC), style_of(args.color)
+        print("\n\n".join(render.text(of_subject, now, style) for of_subject in explained))
+    if errors:
+        raise UsageError("\n".join(errors))
+    if not all(of_subject.explanation.feasibility.feasible for of_subject in explained):
+        return 1
+    return NOT_JUDGED_CODE if any(of_subject.explanation.gaps for of_subject in explained) else 0
+
+
+def _in_cluster(
+    args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
+) -> tuple[list[PlacementSubject], Known, list[str]]:
+    """Return the Pod that is named, or the next Pods of the workload."""
+    ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
+    within = _within(namespace)
+
+    def wanted(pod: Raw) -> bool:
+        return within(pod) or texts_at(pod, "metadata.name")[0] == ref.name
+
+    known = clusters.read(source, args.kubernetes_version, wanted, namespace)
+    if ref.kind == POD:
+        subjects = [of_pod(pod, known.others) for pod in known.pods if clusters.place(pod) == ref.key]
+    elif ref.key in known.others:
+        if wrong := clusters.unreadable(known.others[ref.key], kinds):
+            raise UsageError("\n".join(wrong))
+        creation = read_creation(known.others, known.features)
+        subjects = list(next_replica(known.others[ref.key], known.others, kinds, creation))
+    else:
+        subjects = []
+    if not subjects:
+        raise UsageError(f"{ref}: has no Pod template" if ref.key in known.others else clusters.not_found(ref, known))
+    return subjects, known._replace(pods=tuple(filter(within, known.pods))), []
+
+
+def _within(*namespaces: str) -> Callable[[Raw], bool]:
+    """Return a predicate for the Pods of these namespaces, those that wait, and those that any other may preempt."""
+
+    def within(pod: Raw) -> bool:
+        namespace, node = texts_at(pod, "metadata.namespace", "spec.nodeName")
+        return namespace in namespaces or not node or priority_of(pod) < KNOWN_BELOW
+
+    return within
+
+
+def _in_file(
+    args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
+) -> tuple[list[PlacementSubject], Known, list[str]]:
+    """Return each Pod and each Pod template in the files, as if it were applied now; and why others cannot be read."""
+    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
+    known = clusters.read(
+        source,
+        args.kubernetes_version,
+        _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
+        namespace,
+        [obj for obj in objects if obj.get("kind") != POD],
+    )
+    subjects, errors = list[PlacementSubject](), list[str]()
+    creation = read_creation(known.others, known.features)
+    for obj in objects:
+        if wrong := clusters.unreadable(obj, kinds):
+            errors += wrong
+        elif obj.get("kind") == POD:
+            subjects.append(of_new_pod(obj, known.others, creation))
+        else:
+            subjects += next_replica(obj, known.others, kinds, creation)
+    if not (subjects or errors):
+        raise UsageError(
+            f"{', '.join(args.filename)}: holds no Pod, and no object that is known to have a Pod template"
+        )
+    return subjects, known, errors
+
+
+def _explained(
+    subject: PlacementSubject,
+    known: Known,
+    defaults: DefaultsOf,
+    profiles: Profiles,
+    kinds: Kinds,
+    in_file: bool,
+) -> render.Explained:
+    snapshot = alone(subject, known.snapshot, known.features)
+    tried = attempt(
+        subject, snapshot, known.features, defaults(subject), profiles.get(subject.scheduler, USUAL_PROFILE)
+    )
+    if tried.errors:
+        raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
+    explanation = explain(tried.cycle, subject.unmodelled)
+    fixes: tuple[Remedy, ...] = ()
+    changed = changed_since(subject, known.others)
+    if not (explanation.feasibility.feasible or subject.node):
+        again = made_again([subject], tried.cycle, known.others, defaults, profiles)
+        changes = remedies(tried.cycle, explanation.feasibility)
+        fixes = with_successors(changes, again, outdated=bool(changed))
+    said, computed = subject.verdict, explanation.message
+    compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
+    notes = (
+        *foreign(subject, profiles),
+        *((f"The template of {changed} has changed since this Pod was created.",) if changed else ()),
+        *known.notes,
+        *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
+    )
+    made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
+    template = None if in_file else read_template(made_by, subject.pod.spec, kinds)
+    time = seconds_at(known.time)
+    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
+    rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
+    refusing = obstacles(tried.cycle, explanation.feasibility)
+    kept = kept_room(tried.cycle, explanation.feasibility)
+    is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
+    stuck, runs = _helped(subject, fixes, known, profiles)
+    waiting, pods = ((), 0) if in_file or subject.is_pod else _waiting(subject, known, profiles)
+    own = _stuck(_own(subject.made_by, known), profiles) if subject.made_by is not None and not in_file else ()
+    to_delete = sorted({*own, *([subject.ref.name] if subject.exists else [])})
+    proposals = [
+        render.Proposal(fix, rollout, _commands(fix, rollout, subject.ref.namespace, to_delete, template), run_then)
+        for fix, rollout, run_then in zip(fixes, rollouts, runs, strict=True)
+    ]
+    return render.Explained(
+        subject,
+        explanation,
+        tried.source,
+        sorted(proposals, key=_rank),
+        notes,
+        tried=is_tried,
+        obstacles=refusing,
+        kept_room=kept,
+        stuck=stuck,
+        assumed=known.assumed if compared and not explanation.agrees(said.message) else (),
+        waiting=waiting,
+        pods=pods,
+        reach=reach_of_template(made_by) if made_by is not None else "",
+    )
+
+
+def _waiting(subject: PlacementSubject, known: Known, profiles: Profiles) -> tuple[tuple[str, ...], int]:
+    """Return which Pods of a workload wait, by name, and how many it has or is to have."""
+    own = _own(subject.ref, known)
+    replicas = read_workload_object(known.others[subject.ref.key]).replicas or 0
+    return _stuck(own, profiles), max(replicas, len(own))
+
+
+def _own(ref: ObjectRef, known: Known) -> list[PlacementSubject]:
+    """Return the Pods that a workload, or what it owns, has and is to keep."""
+    own = list[PlacementSubject]()
+    for pod in (of_pod(raw, known.others) for raw in known.pods):
+        owner, made_by = pod.pod.owner, pod.made_by
+        makers = (owner and owner.key(pod.ref.namespace), made_by and made_by.key)
+        if ref.key in makers and pod.phase not in FINISHED and not pod.pod.terminating:
+            own.append(pod)
+    return own
+
+
+def _stuck(pods: Sequence[PlacementSubject], profiles: Profiles) -> tuple[str, ...]:
+    return tuple(sorted(pod.ref.name for pod in pods if is_stuck(pod, profiles)))
+
+
+def _commands(
+    fix: Remedy, rollout: Rollout | None, namespace: str, waiting: Sequence[str], template: Template | None
+) -> tuple[Command, ...]:
+    """Return the commands that make a change, and delete the Pods that wait, where only then the rollout goes on."""
+    made = commands(fix.edits, template)
+    if not made or rollout is None or not waiting or rollout.finishes == 1 or rollout.replaced < 1:
+        return made
+    return (*made, *commands((deleting(namespace, *waiting),), None))
+
+
+def _helped(
+    subject: PlacementSubject, fixes: Sequence[Remedy], known: Known, profiles: Profiles
+) -> tuple[int, list[Runs | None]]:
+    """Return how many Pods of the namespace wait, and how many of them run after each of the changes."""
+    there = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
+    waiting = [pod for pod in there if is_stuck(pod, profiles)]
+    named = any(pod.ref == subject.ref for pod in waiting)
+    namespace = subject.ref.namespace
+    return helped(fixes, waiting if named else [], namespace, known.snapshot, known.features, profiles)
+
+
+def _rank(proposal: render.Proposal) -> tuple[bool, bool, tuple[int, int], float]:
+    """
+    Return the sort key by which changes in the cluster come first, and those after which the most Pods run; before all
+    others that for which nothing is to be changed.
+    """
+    rollout = proposal.rollout
+    ends = rollout.finishes + rollout.replaced if rollout is not None else 0
+    return not proposal.remedy.remade, proposal.remedy.where != NOW, _fewest(proposal.runs), -ends
+
+
+def _fewest(runs: Runs | None) -> tuple[int, int]:
+    """Return the sort key by which the most Pods that run come first."""
+    return (0, 0) if runs is None else (-runs.least, -runs.most)
+
+
+def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:
+    """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
+    found = suited(subject, policy, known)
+    if found.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
+        which = "One of the built-in defaults is" if found.constraints else "The built-in defaults are"
+        yield f"{which} left out: {found.lacking}."

@@ -1,0 +1,512 @@
+"""
+Judge manifests as the webhook does, and report findings with file and line.
+
+Reads YAML and JSON from files, folders (without what .gitignore excludes), patterns, and standard input:
+
+    evenkeel lint deploy/
+    helm template CHART | evenkeel lint -
+    kustomize build FOLDER | evenkeel lint -
+    kubectl get deploy,sts,ds,cj -A -o yaml | evenkeel lint -
+
+To suppress a rule on a line, write a comment on that line or on the line above:  # evenkeel: ignore[rule-id]
+
+A file .evenkeel.yaml can set the same as the options. It lies at the top of the git repository, or in the folder that
+you name.
+
+Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from evenkeel.catalogue.markdown import suggestion
+from evenkeel.clusters import sources
+from evenkeel.lint import text as lint_text
+from evenkeel.lint.baseline import Baseline, BaselineError, read_baseline
+from evenkeel.lint.builds import AUTO, BUILD_CHOICES, NEVER_BUILT, Build
+from evenkeel.lint.configuration import (
+    CONFIGURATION_NAME,
+    ConfigurationError,
+    LintConfiguration,
+    parse_configuration,
+)
+from evenkeel.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
+from evenkeel.lint.gitignore import Ignore, parse_gitignore
+from evenkeel.lint.other_files import OtherFiles
+from evenkeel.lint.overlays import Overlays
+from evenkeel.lint.results import JudgedFile, LintSummary
+from evenkeel.lint.session import FileOutcome, Session
+from evenkeel.lint.terms import LintTerms
+from evenkeel.lint.walk import STANDARD_INPUT, NotFound, find, root_of
+from evenkeel.terminal import inputs, progress
+from evenkeel.terminal.processes import cpus
+from evenkeel.terminal.style import UNCOLOURED, Style, add_color_argument, style_of
+from webhook.cli import options
+from webhook.cli.usage import UsageError, print_notes
+from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
+from webhook.findings.rule import RoomFor
+from webhook.findings.wording import LINE_LIMIT, number_of, one_line
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
+from webhook.kubernetes.reader import brief
+from webhook.policy.policy import Policy, PolicyError
+from webhook.rules import RULES
+from webhook.spread.cluster_view import ClusterView
+
+FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
+DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
+MISNAMED_CONFIGURATION = CONFIGURATION_NAME.replace(".yaml", ".yml")
+SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a file, a folder, a pattern such as 'apps/**/*.yaml', or -"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        "--format",
+        metavar="FORMAT",
+        choices=FORMATS,
+        default="text",
+        help=f"{', '.join(FORMATS)} (default: %(default)s)",
+    )
+    options.add_quiet_argument(parser, "print only findings and problems, no notes and no totals")
+    add_color_argument(parser)
+    parser.add_argument(
+        "--fix", action="store_true", help="repair, in the files, errors and warnings that have exactly one fix"
+    )
+    parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, no file changes")
+    parser.add_argument(
+        "--rule",
+        metavar="ID=SEVERITY",
+        action="append",
+        default=[],
+        help="set the severity of a rule, or ignore; repeatable",
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="SEVERITY",
+        choices=SEVERITY_CHOICES,
+        default="error",
+        help=f"exit with 1 if there are findings of this severity or higher: {', '.join(SEVERITY_CHOICES)} "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--build",
+        choices=BUILD_CHOICES,
+        default=NEVER_BUILT,
+        help="auto: run kustomize and helm on kustomizations and charts, and judge what they build "
+        "(default: %(default)s)",
+    )
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings and problems listed in FILE")
+    parser.add_argument(
+        "--write-baseline", action="store_true", help="write all findings and problems to --baseline FILE"
+    )
+    parser.add_argument(
+        "--since",
+        metavar="REF",
+        help="report only what is new since the last commit that HEAD shares with this commit, branch or tag",
+    )
+    parser.add_argument(
+        "--exclude",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="exclude files in folders by a .gitignore pattern; files that you name are judged anyway; repeatable",
+    )
+    parser.add_argument(
+        "--include-system",
+        action="store_true",
+        help=f"also judge objects in {' and '.join(SYSTEM_NAMESPACES)}; the webhook gets no object of these namespaces",
+    )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        type=inputs.namespace,
+        default="default",
+        help="the namespace of objects without one (default: %(default)s)",
+    )
+    inputs.add_namespace_labels_argument(parser)
+    sources.add_cluster_arguments(parser)
+    options.add_policy_argument(parser)
+    options.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    _check(args)
+    configured = _configured(args.paths)
+    if not configured.file:
+        print_notes(_misnamed(args.paths), args.quiet)
+    files, missing = _files(args, configured)
+    reader, baseline = FileReader(), _baseline(args)
+    terms = _terms(args, configured)
+    before = _before(args, configured, files, terms)
+    style = style_of(args.color)
+
+    def begin() -> Session:
+        return Session(
+            _with_input(args, terms, files, args.paths, reader),
+            reader,
+            baseline,
+            args.baseline or "",
+            before,
+            repairs=args.fix or args.diff,
+            writes=args.fix,
+            cpus=cpus(),
+        )
+
+    try:
+        repaired, session, outcomes = _repaired_sources(args, begin, files)
+        for path in missing:
+            _print_outcome(args, style, session.not_found(path))
+        for outcome in outcomes:
+            _print_outcome(args, style, outcome)
+        session.summary.repaired += repaired
+    except WorkerDied as error:
+        raise UsageError(str(error)) from error
+    if args.write_baseline:
+        return _write_baseline(args, session)
+    if unused := session.unused_entries():
+        _print_outcome(args, style, unused)
+    code = _exit_code(session.summary, Severity(args.fail_on))
+    _print_summary(args, style, session, [*(path.path for path in missing), *files], code)
+    return code
+
+
+def _repaired_sources(
+    args: argparse.Namespace, begin: Callable[[], Session], files: Sequence[str]
+) -> tuple[int, Session, Iterable[FileOutcome]]:
+    """
+    Return a session with the outcomes of the files, and how much was repaired before it.
+
+    A repair of a source may change any build, so that with --build auto all is built again after one.
+    """
+    repaired, rounds = 0, 0
+    if args.fix and args.build == AUTO:
+        from evenkeel.lint.repair import MOST_ROUNDS as rounds
+    for _ in range(rounds):
+        session = begin()
+        outcomes = [*_outcomes(session, files)]
+        if not session.summary.repaired:
+            return repaired, session, outcomes
+        repaired += session.summary.repaired
+        for outcome in outcomes:
+            _print_diff(args, outcome)
+    session = begin()
+    return repaired, session, _outcomes(session, files)
+
+
+def _outcomes(session: Session, files: Sequence[str]) -> Iterator[FileOutcome]:
+    with progress.bar(len(files), "files") as done:
+        yield from session.judge(files, done)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.write_baseline and args.baseline is None:
+        raise UsageError("--write-baseline: needs --baseline FILE to write to")
+    if args.write_baseline and (args.fix or args.diff):
+        raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
+    if args.write_baseline and args.since is not None:
+        raise UsageError("--write-baseline: cannot be combined with --since; a baseline holds all findings")
+    if args.since is not None and STANDARD_INPUT in args.paths:
+        raise UsageError("--since: git does not know what standard input was before; give files or folders")
+    if args.fix and not args.diff and STANDARD_INPUT in args.paths:
+        raise UsageError("--fix: standard input cannot be repaired; give files, or add --diff to see the repair")
+
+
+class _Configured(NamedTuple):
+    """The configuration of the repository, and the name of its file, "" if there is none."""
+
+    file: str = ""
+    says: LintConfiguration = LintConfiguration()
+
+    def excluding(self, folder: str = "") -> list[Ignore]:
+        """Return what it excludes, where its folder is `folder`, or else its own."""
+        folder = folder or os.path.dirname(os.path.realpath(self.file))
+        return [parse_gitignore("\n".join(self.says.excludes), folder)] if self.says.excludes else []
+
+    @property
+    def policy(self) -> Path | None:
+        """The path of its policy, None if it names none.  UsageError if there is no such file."""
+        if not self.says.policy:
+            return None
+        path = Path(self.file).parent / self.says.policy
+        if not path.is_file():
+            value = f"policy: found {brief(self.says.policy)}"
+            raise UsageError(f"{self.file}: {value}, wanted a file; the path is relative to the folder of this file")
+        return path
+
+
+def _configured(paths: Sequence[str]) -> _Configured:
+    """Return the configuration for the paths; UsageError if they have several, or it cannot be used."""
+    candidates = (os.path.join(root_of(path), CONFIGURATION_NAME) for path in paths)
+    files = [os.path.relpath(file) for file in dict.fromkeys(candidates) if os.path.isfile(file)]
+    if len(files) > 1:
+        raise UsageError(f"found {' and '.join(files)}, wanted one; lint them in separate runs")
+    if not files:
+        return _Configured()
+    (file,) = files
+    try:
+        return _Configured(file, parse_configuration(options.text(Path(file))))
+    except ConfigurationError as error:
+        raise UsageError("\n".join(f"{file}: {cause}" for cause in error.causes)) from error
+
+
+def _misnamed(paths: Sequence[str]) -> Iterator[str]:
+    """Yield a note for each file that would set options, were it named rightly."""
+    for file in dict.fromkeys(os.path.join(root_of(path), MISNAMED_CONFIGURATION) for path in paths):
+        if os.path.isfile(file):
+            yield f"{os.path.relpath(file)}: is not read; rename it {CONFIGURATION_NAME}"
+
+
+def _files(args: argparse.Namespace, configured: _Configured) -> tuple[list[str], list[NotFound]]:
+    """Return the files to judge, and the paths that were not found.  UsageError if there is no file at all."""
+    files, missing = find(args.paths, args.exclude, configured.excluding())
+    if missing and not files:
+        raise UsageError("\n".join(map(str, missing)))
+    return files, missing
+
+
+def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
+    """Return the terms for any input: the policy, the cluster and what options set."""
+    severities = dict(map(_severity, args.rule))
+    in_file = dict(configured.says.rules)
+    unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
+    unused = severities.pop(UNUSED_SUPPRESSION, unused)
+    source = sources.source(args)
+    features = _features(args, source)
+    policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
+    if args.policy:
+        in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
+    policy = _with_severities(policy, in_file, f"{configured.file}: rules.")
+    policy = _with_severities(policy, severities, "--rule: ")
+    snapshot, room_for = _cluster(source, features)
+    return LintTerms(
+        policy,
+        snapshot,
+        features,
+        room_for=room_for,
+        labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
+        foresees=True,
+        namespace=args.namespace,
+        never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
+        unused=unused,
+    )
+
+
+def _features(args: argparse.Namespace, source: sources.Source) -> Features:
+    if not source.cluster:
+        return options.features(args.kubernetes_version, args.quiet)
+    from evenkeel.clusters import reading  # Hooks that run before a commit have no cluster.
+
+    return reading.features(args.kubernetes_version, source, quiet=args.quiet)
+
+
+def _cluster(source: sources.Source, features: Features) -> tuple[ClusterView | None, RoomFor | None]:
+    """Return the cluster, and what finds the room in it; neither where no cluster is given."""
+    if not source.cluster:
+        return None, None
+    from evenkeel.clusters.snapshots import snapshot  # Commit hooks have no cluster.
+    from evenkeel.scheduler.replica_room import room_for
+
+    return snapshot(source, features), room_for
+
+
+def _with_input(
+    args: argparse.Namespace, terms: LintTerms, files: Sequence[str], paths: Sequence[str], reader: FileReader
+) -> LintTerms:
+    """Return the terms with what the files of an input, to which `paths` lead, say of each other."""
+    snapshots = {folder: context.snapshot(terms.snapshot) for folder, context in read_context(files, reader).items()}
+    overlays = read_overlays(files, reader, paths)
+    return replace(
+        terms,
+        snapshot=snapshots.pop(""),
+        patches=overlays.patches,
+        kustomized=overlays.kustomized,
+        built_by=overlays.built_by,
+        named=frozenset(map(os.path.normpath, paths)),
+        fixtures=snapshots,
+        builds=_builds(args, overlays, files, reader) if args.build == AUTO else {},
+    )
+
+
+def _builds(
+    args: argparse.Namespace, overlays: Overlays, files: Sequence[str], reader: FileReader
+) -> Mapping[str, Build]:
+    """Build the kustomizations and charts of the files, by the file of each."""
+    from evenkeel.lint.building import build_all, chart_roots
+
+    roots = {**overlays.roots, **chart_roots(files, reader.text_of_file)}
+    of_helm = ["--namespace", args.namespace]
+    of_helm += ["--kube-version", args.kubernetes_version] if args.kubernetes_version else []
+    builds = dict[str, Build]()
+    with progress.bar(len(roots), "builds") as done:
+        for build in build_all(roots, cpus(), of_helm):
+            builds[build.file] = build
+            done(len(builds))
+    return builds
+
+
+def _before(
+    args: argparse.Namespace, configured: _Configured, files: Sequence[str], terms: LintTerms
+) -> Callable[[JudgedFile], JudgedFile] | None:
+    """Return what gives the result of a file before --since, None without it; UsageError if git cannot tell."""
+    if args.since is None:
+        return None
+    from evenkeel.lint.since import SinceError, TreeBefore, read_change, within
+
+    tops = [*dict.fromkeys(map(root_of, args.paths))]
+    if len(tops) > 1:
+        raise UsageError(
+            f"--since: found paths in {' and '.join(tops)}, wanted one git repository; lint them in separate runs"
+        )
+    (top,) = tops
+
+    def judge_before(tree: str) -> Iterator[JudgedFile]:
+        names = [*(within(path, top) for path in args.paths), *change.old_names(files)]
+        paths = [os.path.normpath(os.path.join(tree, name)) for name in names]
+        old_files, _ = find(paths, args.exclude, configured.excluding(tree))
+        reader = FileReader()
+        with progress.bar(len(old_files), "files before the change") as done:
+            old_terms = _with_input(args, terms, old_files, paths, reader)
+            yield from judge_files(old_files, old_terms, reader, OtherFiles(old_terms.built_by), done, cpus())
+
+    def result_before(judged: JudgedFile) -> JudgedFile:
+        try:
+            return tree(judged)
+        except SinceError as error:
+            raise UsageError(f"--since: {error}") from error
+
+    try:
+        change = read_change(args.since, top)
+    except SinceError as error:
+        raise UsageError(f"--since: {error}") from error
+    tree = TreeBefore(change, files, judge_before, copies=args.build == AUTO)
+    return result_before
+
+
+def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by: str) -> Policy:
+    """Return a policy with other severities; UsageError if a rule cannot have its own."""
+    try:
+        return policy.with_severities(severities)
+    except PolicyError as error:
+        raise UsageError("\n".join(f"{said_by}{cause}" for cause in error.causes)) from error
+
+
+def _severity(text: str) -> tuple[str, Severity]:
+    rule, equals, severity = text.partition("=")
+    if not equals or severity not in list(Severity):
+        raise UsageError(f'--rule: found "{text}", wanted ID=SEVERITY, with a severity of {", ".join(Severity)}')
+    if rule not in RULES and rule != UNUSED_SUPPRESSION:
+        raise UsageError(f'--rule: found "{rule}", wanted a rule; {suggestion(rule)}')
+    return rule, Severity(severity)
+
+
+def _baseline(args: argparse.Namespace) -> Baseline:
+    if args.baseline is None or args.write_baseline:
+        return Baseline()
+    if not os.path.exists(args.baseline):
+        raise UsageError(f"{args.baseline}: No such file or directory; --write-baseline writes it")
+    try:
+        return read_baseline(options.text(Path(args.baseline)))
+    except BaselineError as error:
+        raise UsageError(f"{args.baseline}: {error}") from error
+
+
+def _write_baseline(args: argparse.Namespace, session: Session) -> int:
+    summary = session.summary
+    try:
+        session.write_baseline()
+    except OSError as error:
+        raise UsageError(f"{args.baseline}: {error.strerror}") from error
+    problems = [problem for problem in summary.problems if problem.lasting]
+    files = number_of(len({located.file for located in summary.found} | {problem.file for problem in problems}), "file")
+    accepted = [number_of(len(summary.found), "finding")]
+    accepted += [number_of(len(problems), "problem")] if problems else []
+    print(f"wrote {one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")
+    for problem in summary.problems:
+        line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
+        print(f"evenkeel: {one_line(line, LINE_LIMIT)}", file=sys.stderr)
+    return 0 if len(problems) == len(summary.problems) else 2
+
+
+def _print_diff(args: argparse.Namespace, outcome: FileOutcome) -> None:
+    """Print the repair of a file as a diff."""
+    rewrite = outcome.rewrite
+    if args.diff and rewrite is not None:
+        from evenkeel.terminal.diff import as_diff
+
+        diff = as_diff(outcome.judged.file, rewrite.old, rewrite.new)
+        print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
+
+
+def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome) -> None:
+    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
+    _print_diff(args, outcome)
+    judged = outcome.judged
+    if args.write_baseline or args.output not in ("text", "concise"):
+        return
+    if (
+        text := lint_text.file(judged, style)
+        if args.output == "text"
+        else lint_text.concise(judged.problems, judged.found)
+    ):
+        print(text)
+
+
+def _exit_code(summary: LintSummary, fail_on: Severity) -> int:
+    if summary.problems:
+        return 2
+    return int(any(located.finding.severity.rank <= fail_on.rank for located in summary.found))
+
+
+def _print_summary(args: argparse.Namespace, style: Style, session: Session, files: list[str], code: int) -> None:
+    summary = session.summary
+    if args.output in ("text", "concise"):
+        if not args.quiet:
+            said = sys.stdout if args.output == "text" else sys.stderr
+            style = style if args.output == "text" else UNCOLOURED
+            print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
+            print_notes(lint_text.notes(summary))
+    elif args.output == "json":
+        from evenkeel.lint import as_json as lint_json
+
+        print(lint_json.as_json(summary))
+    elif args.output == "sarif":
+        from evenkeel.lint import sarif
+
+        print(sarif.as_sarif(summary, code, os.environ.get(DOCS, "").rstrip("/")))
+    elif args.output == "github":
+        from evenkeel.lint import github
+
+        if commands := github.as_commands(summary):
+            print(commands)
+        if not _is_summed_up(summary):
+            print_notes(lint_text.notes(summary), args.quiet)
+    else:
+        from evenkeel.lint import junit
+
+        print(junit.as_xml(summary, files))
+
+
+def _is_summed_up(summary: LintSummary) -> bool:
+    """Add the results to the summary of the step on GitHub, and return whether there is one and it can be written."""
+    from evenkeel.lint import markdown as lint_markdown
+
+    try:
+        with open(os.environ.get(STEP_SUMMARY, ""), "a", encoding="utf-8") as file:
+            file.write(f"{lint_markdown.as_markdown(summary)}\n")
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""
+List the Pods that wait for a node, by workload and cause, with the change that would place most of them:
+
+    evenkeel pending             those of the context's namespace
+    evenkeel pending -A          those of all namespaces
+    evenkeel pending -A --cluster cluster.jsonl.gz
+
+evenkeel computes the causes as kube-scheduler does, for the cluster as it is now. The last line counts how often
+kube-scheduler's own message says the same. `evenkeel explain pod/NAME` shows one Pod in full.
+Exit code 0: listed, 1: with --fail-on pending, a Pod waits; with --fail-on not-judged, a waiting Pod is not fully
+judged, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from evenkeel.clusters import known as clusters
+from evenkeel.clusters import selection, sources
+from evenkeel.clusters.profiles import load_profiles
+from evenkeel.objects.pod_object import read_pod
+from evenkeel.pending import text as render
+from evenkeel.pending.groups import is_stuck, pending
+from evenkeel.placement.subject import PlacementSubject, of_pod
+from evenkeel.scheduler.profile import Profiles
+from evenkeel.terminal import inputs
+from evenkeel.terminal.style import add_color_argument, style_of
+from webhook.cli import options
+from webhook.kubernetes.fields import Raw, texts_at
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    sources.add_cluster_arguments(parser, options.LIVE)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    selection.add_output_argument(parser)
+    options.add_quiet_argument(parser)
+    add_color_argument(parser)
+    parser.add_argument(
+        "--fail-on",
+        choices=("pending", inputs.NOT_JUDGED),
+        help="when to exit with 1; pending: if any Pod waits; not-judged: if a Pod that waits is not fully judged",
+    )
+    inputs.add_scheduler_argument(parser)
+    options.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    source, profiles = sources.source(args), load_profiles(args.scheduler_config)
+    chosen = selection.selection(args, source)
+
+    known = clusters.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
+    everybody = [of_pod(pod, known.others) for pod in known.pods]
+    subjects = [pod for pod in everybody if chosen.has(pod.ref.namespace, pod.pod.labels)]
+    rest = [pod for pod in everybody if not chosen.has(pod.ref.namespace, pod.pod.labels)]
+    waiting, competing = ([pod for pod in pods if is_stuck(pod, profiles)] for pods in (subjects, rest))
+    listed = pending(waiting, known.snapshot, known.features, profiles, known.others, competing=competing)
+    others = Counter(_other(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
+    around = render.Surroundings(
+        chosen.namespace,
+        not chosen.selector.empty,
+        Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
+        known.notes,
+        () if listed.agree == listed.compared else known.assumed,
+    )
+    namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in everybody)}
+    if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
+        only = f"Only the namespace {chosen.namespace} is listed; -A lists all."
+        around = around._replace(notes=(*around.notes, only))
+    around = around._replace(notes=selection.noted(args, around.notes))
+    if args.output == selection.JSON:
+        print(render.as_json(listed, others, around))
+    else:
+        print(render.text(listed, others, around, style_of(args.color)))
+    if args.fail_on == inputs.NOT_JUDGED:
+        return int(any(group.gaps for group in listed.groups))
+    return 1 if args.fail_on and waiting else 0
+
+
+def _waits(pod: Raw) -> bool:
+    return not texts_at(pod, "spec.nodeName")[0] and read_pod(pod).waits  # Of most Pods no more is to be read.
+
+
+def _other(subject: PlacementSubject, profiles: Profiles) -> str:
+    """Return why a Pod waits that kube-scheduler has not refused."""
+    if subject.scheduler not in profiles:
+        return f"placed by the scheduler {subject.scheduler}"
+    return subject.verdict.reason or "not tried yet"

@@ -1,0 +1,254 @@
+"""
+Report how the Pods of each workload are spread, and what a policy would do to it:
+
+    evenkeel report -A                                         spread, and what the rules find
+    evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
+    evenkeel report -A --policy new.yaml --compare old.yaml    and what differs from old.yaml
+    evenkeel report -A --policy new.yaml --by namespace        how many workloads of each team
+    evenkeel report -A --summary                               the totals only
+    evenkeel report deployment/web -n shop
+    evenkeel report -A --metrics-bind :9090                    serve the skew as metrics, until you stop it
+    evenkeel report -A -o html > spread.html                   a page with pictures, and why Pods wait
+
+The policy answers three times for each workload: as if it were created again, at its next update, and for its Pods as
+their controller creates them. The worst workload comes first.
+Exit code 0: reported, 1: with --fail-on, the policy would deny a workload or warn of it, as the option names,
+2: bad input, or nodes cannot be listed, so evenkeel does not know how Pods are spread.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evenkeel.clusters import known as clusters
+from evenkeel.clusters import reading, selection, sources
+from evenkeel.clusters.known import Known
+from evenkeel.clusters.profiles import load_profiles
+from evenkeel.explain.claims_text import notes_on_pins
+from evenkeel.objects.pod_object import read_pod
+from evenkeel.placement.created_pods import read_creation
+from evenkeel.report import page as report_page
+from evenkeel.report import text as render
+from evenkeel.report.inventory import Inventory, LiveWorkload, key_of
+from evenkeel.report.report import Policies, Report, Reporting
+from evenkeel.report.waiting_pods import waiting
+from evenkeel.scheduler.profile import Profiles
+from evenkeel.terminal import inputs
+from evenkeel.terminal.json_forms import dumped
+from evenkeel.terminal.progress import with_bar, with_count
+from evenkeel.terminal.style import add_color_argument, style_of
+from webhook.admission.decision import Outcome
+from webhook.cli import options
+from webhook.cli.listening import listen
+from webhook.cli.usage import UsageError
+from webhook.kubernetes.fields import Raw
+from webhook.kubernetes.kinds import Kinds
+from webhook.kubernetes.names import SYSTEM_NAMESPACES
+from webhook.kubernetes.references import ObjectRef
+from webhook.policy.policy import Policy
+
+DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
+LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    selection.add_object_argument(parser)
+    sources.add_cluster_arguments(parser, options.LIVE)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    selection.add_output_argument(parser, selection.HTML)
+    options.add_quiet_argument(parser)
+    add_color_argument(parser)
+    parser.add_argument(
+        "--metrics-bind",
+        metavar="HOST:PORT",
+        help="serve metrics of the workloads at /metrics, and /healthz, until you stop it; print nothing",
+    )
+    parser.add_argument(
+        "--metrics-interval",
+        metavar="SECONDS",
+        type=int,
+        default=60,
+        help="with --metrics-bind: seconds to wait before the cluster is read again (default: %(default)s)",
+    )
+    options.add_policy_argument(
+        parser, "the policy file that answers (default: the built-in policy, for the findings only)"
+    )
+    parser.add_argument(
+        "--compare", metavar="FILE", type=Path, help="the policy file in force now, to print what changes"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=(DENIED_UPDATES, DENIED, WARNED),
+        help="exit with 1 if the policy would deny a workload: at its next update (denied-updates), or also if "
+        "created again (denied), or also if it would warn (warned)",
+    )
+    parser.add_argument(
+        "--by",
+        metavar=f"{render.NAMESPACE}|LABEL",
+        help="print totals for each namespace, with its owner, or for each value of a label of the workloads",
+    )
+    parser.add_argument("--summary", action="store_true", help="print only the totals")
+    parser.add_argument(
+        "--changed", action="store_true", help="print only workloads whose answer differs from that of --compare"
+    )
+    inputs.add_scheduler_argument(parser)
+    options.add_version_argument(parser)
+
+
+class Made(NamedTuple):
+    """A report, and what was found out of the cluster for it."""
+
+    report: Report
+    known: Known
+    inventory: Inventory
+
+
+def run(args: argparse.Namespace) -> int:
+    policies, source, profiles = _policies(args), sources.source(args), load_profiles(args.scheduler_config)
+    _check(args)
+    chosen = selection.selection(args, source)
+    named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
+    if args.metrics_bind is not None:
+        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
+    report, known, inventory = _made(args, source, policies, profiles, chosen, named)
+    of_policy = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
+    notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_policy))
+    titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
+    shown = render.Shown(args.changed, args.summary, args.by or "")
+    if args.output == selection.HTML:
+        keys = {key_of(workload.live) for workload in report.workloads}
+        explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
+        origin = clusters.origin(source, known)
+        print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
+    elif args.output == selection.JSON:
+        print(dumped(render.as_json(report, titles, notes, shown)))
+    else:
+        print(render.text(report, titles, shown, style_of(args.color)))
+    if known.without_nodes:
+        raise UsageError(known.without_nodes)
+    return _exit_code(report, args.fail_on)
+
+
+def _made(
+    args: argparse.Namespace,
+    source: sources.Source,
+    policies: Policies,
+    profiles: Profiles,
+    chosen: selection.Selection,
+    named: ObjectRef | None,
+) -> Made:
+    """Read the cluster, and report on the workloads that are chosen."""
+    kinds = policies.policy.kinds
+    inventory = Inventory(kinds)
+
+    def through(objects: Iterator[Raw]) -> Iterator[Raw]:
+        for raw in with_count(objects, "objects"):
+            inventory.add(raw)
+            yield raw
+
+    def wanted(pod: Raw) -> bool:
+        if args.output != selection.HTML:
+            return False
+        pod_object = read_pod(pod)
+        return pod_object.waits and chosen.namespace in ("", pod_object.namespace)
+
+    known = clusters.read(
+        source,
+        args.kubernetes_version,
+        wanted,
+        chosen.namespace,
+        through=through,
+        needs_nodes=False,
+        kinds=kinds,
+    )
+    creation = read_creation(known.others, known.features)
+    reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles, creation)
+    workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
+    if named is not None:
+        workloads = [workload for workload in workloads if key_of(workload) == inventory.top(named.key)]
+    reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
+    return Made(reporting.report(reported, selection.label_of_sums(args)), known, inventory)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UsageError if the options do not go together."""
+    selection.label_of_sums(args)
+    without_list = [f"--by {args.by}"] * bool(args.by) + ["--summary"] * args.summary
+    for option in [*without_list, *["--changed"] * args.changed]:
+        if args.output not in (selection.TEXT, selection.JSON):
+            raise UsageError(f"{option}: found -o {args.output}, wanted -o text or -o json")
+        if args.metrics_bind is not None:
+            raise UsageError(f"{option}: found --metrics-bind, which prints nothing; leave out one of the two")
+    if args.changed and args.compare is None:
+        raise UsageError("--changed: found no --compare, wanted the policy in force now")
+    if args.changed and without_list:
+        raise UsageError(f"--changed: found {without_list[0]}, which lists no workload; leave out one of the two")
+    if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
+        wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
+        raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
+
+
+def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
+    """Serve the metrics of reports until the process is ended."""
+    from evenkeel.report.metrics_server import ReportError, serve  # Flask takes a while to import.
+
+    def noted() -> tuple[Report, Sequence[str]]:
+        try:
+            made = make()
+        except UsageError as error:
+            raise ReportError(str(error)) from error
+        return made.report, () if args.quiet else made.known.notes
+
+    serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
+    return 0
+
+
+def _policies(args: argparse.Namespace) -> Policies:
+    if args.policy is None and args.compare is not None:
+        raise UsageError("--compare: found no --policy, wanted the new policy file")
+    if args.policy is None and args.fail_on is not None:
+        raise UsageError(f"--fail-on {args.fail_on}: found no --policy, wanted the policy file that answers")
+    compare = inputs.policy_of_today(args.compare) if args.compare is not None else None
+    return Policies(inputs.policy_of_today(args.policy), compare, args.policy is not None)
+
+
+def _named(args: argparse.Namespace, namespace: str, kinds: Kinds) -> ObjectRef:
+    if args.all_namespaces:
+        raise UsageError("--all-namespaces: an object is in one namespace; name it with -n")
+    return selection.typed_name(args.object, kinds).in_namespace(namespace)
+
+
+def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
+    return chosen.namespace in ("", workload.ref.namespace) and chosen.selector.matches(workload.labels)
+
+
+def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Known) -> Iterator[str]:
+    """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
+    told = () if args.output in (selection.JSON, selection.HTML) else (known.without_nodes,)  # as an error
+    yield from (note for note in known.notes if note not in told)
+    if any(workload.live.claims for workload in report.workloads):
+        yield from notes_on_pins(known.snapshot)
+    if args.object and not report.workloads:
+        made = "; the Pods of a workload are in the report on the workload" if args.object[0].startswith("po") else ""
+        none = f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}"
+        raise UsageError(f"{none}; name another with -n{made}")
+    if namespace and not report.workloads:
+        yield f"Only the namespace {namespace} is in the report; -A reports all."
+
+
+def _on_policy(policy: Policy, source: sources.Source, known: Known) -> Iterator[str]:
+    """Yield what of the policy the cluster lacks."""
+    yield from policy.notes_on(known.snapshot)
+    yield from reading.notes_on_kinds(source, policy.kinds)
+
+
+def _exit_code(report: Report, fail_on: str | None) -> int:
+    outcomes = report.summary.outcomes
+    denied = report.summary.denied > 0
+    warned = any(outcomes.get(outcome) for outcome in (Outcome.WARNED, Outcome.WOULD_BE_DENIED, Outcome.NOT_JUDGED))
+    fails = {DENIED_UPDATES: report.summary.denied_updates > 0, DENIED: denied, WARNED: denied or warned}
+    return 1 if fail_on and fails[fail_on] else 0

@@ -1,0 +1,456 @@
+"""
+Simulate steps, and print what each does to the Pods of workloads: how many find a node, how many wait, and why.
+
+    evenkeel simulate rollout deployment/web
+    evenkeel simulate scale deployment/web --replicas 12
+    evenkeel simulate lose eu-west-1a delete zone=eu-west-1a deployment/web
+    evenkeel simulate add 3,pool=new drain pool=old delete pool=old statefulset/db --cluster cluster.jsonl.gz
+    helm template shop | evenkeel simulate rollout -f - --cluster cluster.jsonl.gz --fail-on stuck,pending
+    evenkeel simulate lose eu-west-1a -A
+
+Steps: rollout, scale, drain NODES, cordon NODES, lose NODES (they become unreachable), delete NODES,
+taint NODES KEY=VALUE:EFFECT, add NUMBER[,KEY=VALUE…]. NODES is the name of a node, a zone, or a label KEY=VALUE of
+nodes; zone=VALUE is short for topology.kubernetes.io/zone=VALUE. Without a step, rollout.
+Without a name, a rollout and a scale are of all workloads that -n, -A and -l choose. Other steps are of nodes: all
+workloads are simulated, and -n, -A and -l choose which of them are printed.
+Each run does what kube-scheduler and the controllers do. Chance decides ties, and which of equal Pods is deleted.
+A Pod is ready as soon as it has a node, and available after minReadySeconds. Nothing in the cluster changes.
+Exit code 0: simulated, 1: what --fail-on names happens in at least one run; with not-judged, something was not
+simulated, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from shlex import join
+from typing import NamedTuple
+
+from evenkeel.clusters import known as clusters
+from evenkeel.clusters import selection, sources
+from evenkeel.clusters.known import Known
+from evenkeel.clusters.profiles import load_profiles
+from evenkeel.clusters.selection import Selection
+from evenkeel.explain.text import command_json
+from evenkeel.placement.kubectl_commands import commands
+from evenkeel.placement.pod_defaults import defaults_in_force
+from evenkeel.placement.subject import next_replica
+from evenkeel.scheduler.preemption import LOWEST_PRIORITY
+from evenkeel.scheduler.profile import Profiles
+from evenkeel.simulate import text as render
+from evenkeel.simulate.applied_workloads import check_job, check_namespaces, is_applied, is_as_stored
+from evenkeel.simulate.controllers import SIMULATED, SimulatedCluster
+from evenkeel.simulate.cures import cures, explained
+from evenkeel.simulate.outcomes import StepOutcome
+from evenkeel.simulate.outcomes import run as run_once
+from evenkeel.simulate.planning import Planned, is_simulated, moves_any, planned_workloads, takes, wanted
+from evenkeel.simulate.results import CureResult, Simulation, results
+from evenkeel.simulate.run import Plan
+from evenkeel.simulate.simulated_runs import all_runs, until_unchanged
+from evenkeel.simulate.step import ROLLOUT, SCALE, Step, StepError, parse_step, parse_words
+from evenkeel.terminal import inputs, progress
+from evenkeel.terminal.style import add_color_argument, style_of
+from webhook.cli import options
+from webhook.cli.usage import UsageError
+from webhook.findings.wording import first_of
+from webhook.kubernetes.fields import Raw
+from webhook.kubernetes.kinds import Kinds
+from webhook.kubernetes.labels import labels_in
+from webhook.kubernetes.references import ObjectKey, ObjectRef, owner_of
+from webhook.kubernetes.times import seconds_at
+from webhook.policy.policy import Policy
+
+RUNS, MOST_RUNS, SEED = 200, 100_000, 1
+MOST_CHOICES = 10  # namespaces, or workloads
+OF_SELECTION = {"-A": "all_namespaces", "-l": "selector"}
+NO_PODS = "No workload has Pods, so no Pod can be lost."
+PODS_IN_ALL_RUNS = 100_000  # that steps touch
+RUNS_IN_WORDS = f"fewer if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        metavar="STEP TYPE/NAME",
+        nargs="*",
+        help="steps in order, and workloads, as in kubectl; without steps: rollout",
+    )
+    parser.add_argument("--replicas", metavar="N", type=int, help="the number of replicas of the step scale")
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        action="append",
+        help="a file or folder to apply first, or - for standard input: its workloads are rolled out; repeatable",
+    )
+    sources.add_cluster_arguments(parser, options.LIVE)
+    options.add_policy_argument(parser)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    selection.add_output_argument(parser)
+    options.add_quiet_argument(parser)
+    add_color_argument(parser)
+    parser.add_argument(
+        "--runs",
+        metavar="N",
+        type=int,
+        help=f"the number of runs (default: {RUNS}, or half if more change nothing; {RUNS_IN_WORDS})",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=SEED,
+        help="the number that random choices start from (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="WHAT[,WHAT…]",
+        type=_fail_on,
+        default=(),
+        help="exit with 1 if any of these is true in any run; pending: in the end, a Pod waits or is missing; "
+        "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
+        "than maxSkew; lost: a deleted Pod is not replaced; not-judged: something was not simulated",
+    )
+    inputs.add_scheduler_argument(parser)
+    options.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
+        raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
+    policy = inputs.policy_of_today(args.policy) if args.policy else None
+    source, profiles, kinds = (
+        sources.source(args),
+        load_profiles(args.scheduler_config),
+        (policy or options.policy(None)).kinds,
+    )
+    names, steps = _words(args)
+    if names and (chosen := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
+        raise UsageError(f"{' and '.join(chosen)}: leave out TYPE/NAME to choose workloads by namespace or labels")
+    selected = selection.selection(args, source)
+    namespace = selected.namespace or "default"
+    written = inputs.objects_of(args.filename or ())
+    files = [clusters.in_namespace(obj, namespace) for obj in written]
+    in_files = _workloads_in(files, args.filename, selected, alone=not names)
+    refs = _named(names, namespace, kinds) if names else in_files
+    if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*in_files}:  # To apply them is the first rollout.
+        steps = steps[1:]
+    known = _read(args, source, selected.namespace, refs, steps, files)
+    if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
+        refs = _selected_workloads(args, known, selected, steps)
+    if not args.namespace:
+        check_namespaces(written, files, known)
+    raws = [_found(ref, known, kinds) for ref in refs]
+    same = [ref for ref in refs if ref in in_files and is_as_stored(ref, known, files)]
+    applied = {ref.key for ref in refs if ref in in_files and ref not in same}
+    for ref in in_files:
+        check_job(ref, known)
+    gaps = [*_without_controller(files, known, kinds), *_not_rolled_out(known, selected, names or files, steps)]
+    unchanged = [render.unchanged(len(same))] if same and not steps else []
+    if same and not steps:
+        raws = [raw for raw in raws if ObjectRef.of(raw) not in same]
+    if unchanged and not raws:
+        version = f"1.{known.features.minor}"
+        nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=(*unchanged,))
+        print(render.as_json(nothing) if args.output == selection.JSON else render.nothing_changes(len(same), gaps))
+        return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
+    asked = _Asked(args, steps, kinds, policy, profiles, applied)
+    made = _planned(asked, raws, known)
+    if raws and made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Their victims have to be known, too.
+        known = _read(args, source, selected.namespace, refs, steps, files, made.preempting)
+        made = _planned(asked, raws, known)
+    plan = made.plan
+    shown = {str(ref) for ref in map(ObjectRef.of, raws)} or _shown(args, plan, selected)
+    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
+
+    def come_to(outcomes: Sequence[tuple[StepOutcome, ...]]) -> object:
+        of_steps = results(plan, outcomes, shown)
+        return of_steps if args.output == selection.JSON else render.steps_lines(plan, of_steps)
+
+    def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
+        return args.runs is None and come_to(half) == come_to(done)
+
+    of_runs = progress.with_bar(all_runs(run_once, plan, args.seed, runs), runs, "runs", timed=True)
+    outcomes = until_unchanged(of_runs, is_unchanged)
+    now, *after = results(plan, outcomes, shown)
+    notes = [
+        *selection.noted(args, (*known.notes, *known.assumed)),
+        *dict.fromkeys(note for raw in raws or _with_pods(known) for note in _unlisted(raw, known, kinds)),
+        *made.notes,
+        *([] if plan.workloads else [NO_PODS]),
+        *unchanged,
+    ]
+    waiting = explained(plan, args.seed, outcomes)
+    found = [
+        CureResult(
+            f"{ref.kind}/{ref.name}",
+            ref.group,
+            ref.namespace,
+            cure.change,
+            tuple([command_json(command) for command in commands(cure.edits, None)]),
+        )
+        for ref, each in cures(plan, args.seed, outcomes, applied=bool(applied)).items()
+        for cure in each
+    ]
+    simulation = Simulation(
+        kubernetes_version=f"1.{plan.start.features.minor}",
+        seed=args.seed,
+        runs=len(outcomes),
+        early=len(outcomes) < runs,
+        now=now,
+        steps=tuple(after),
+        cures=tuple(found),
+        explain=_explaining(args, waiting, applied) if waiting is not None else "",
+        not_judged=tuple(dict.fromkeys((*made.not_judged, *gaps))),
+        notes=tuple(notes),
+    )
+    as_json = args.output == selection.JSON
+    print(render.as_json(simulation) if as_json else render.text(simulation, plan, style_of(args.color)))
+    return int(any(COMES_ABOUT[word](simulation, bool(raws)) for word in args.fail_on))
+
+
+class _Asked(NamedTuple):
+    """What a plan is made by; the workloads `applied` come from files."""
+
+    args: argparse.Namespace
+    steps: Sequence[Step]
+    kinds: Kinds
+    policy: Policy | None
+    profiles: Profiles
+    applied: Set[ObjectKey]
+
+
+def _selected_workloads(
+    args: argparse.Namespace, known: Known, selected: Selection, steps: Sequence[Step]
+) -> list[ObjectRef]:
+    """Return the workloads that -n, -A and -l choose and to which the steps do anything, but for those of others."""
+    refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps)]
+    if not refs:
+        there = {
+            ObjectRef.of(raw).namespace for raw in known.others.values() if is_simulated(raw) and takes(raw, steps)
+        }
+        step = next(step for step in steps if step.action in (ROLLOUT, SCALE))
+        raise UsageError(f"{step.text}: {_none_found('workload that it changes', args, selected, there)}")
+    return sorted(refs)
+
+
+def _chosen(known: Known, selected: Selection) -> Iterator[Raw]:
+    """Yield the objects that no other owns and that -n, -A and -l choose."""
+    for raw in known.others.values():
+        if owner_of(raw) is None and selected.has(ObjectRef.of(raw).namespace, labels_in(raw)):
+            yield raw
+
+
+def _not_rolled_out(known: Known, selected: Selection, named: Sequence[object], steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the kinds that make Pods and whose rollout is not simulated, where all workloads are to be rolled out."""
+    if not named and any(step.action == ROLLOUT for step in steps):
+        makers = {ObjectRef.of(raw).key for raw in _with_pods(known)}
+        refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if not is_simulated(raw)]
+        yield from sorted({f"rollouts of the kind {ref.kind}" for ref in refs if ref.key in makers})
+
+
+def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str]:
+    """Return the names of the workloads that -n, -A and -l choose of all; UsageError if there are others alone."""
+    workloads = plan.workloads
+    shown = {name for name, found in workloads.items() if selected.has(found.ref.namespace, found.labels)}
+    if workloads and not shown:
+        raise UsageError(
+            _none_found("workload with Pods", args, selected, {found.ref.namespace for found in workloads.values()})
+        )
+    return shown
+
+
+def _none_found(what: str, args: argparse.Namespace, selected: Selection, namespaces: Set[str]) -> str:
+    """Return that there is nothing of the kind among those chosen, and which `namespaces` have some."""
+    where = f" in {selected.namespace}" if selected.namespace else ""
+    labelled = f" that has the labels {args.selector} itself" if args.selector else ""
+    others = first_of(sorted(namespaces), MOST_CHOICES)
+    some = f"; these namespaces have some: {others}; add -n, or -A for all" if namespaces - {selected.namespace} else ""
+    return f"found no {what}{where}{labelled}{some}"
+
+
+def _with_pods(known: Known) -> list[Raw]:
+    """Return all that have made Pods."""
+    owners = {owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None}
+    return [known.others[key] for key in sorted(owners & known.others.keys())]
+
+
+def _cluster(known: Known) -> SimulatedCluster:
+    return SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
+
+
+def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey]) -> str:
+    """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
+    of_files = args.filename if ref.key in applied else ()
+    what = [word for name in of_files for word in ("-f", name)] or [ref.in_kubectl]
+    values = {
+        "--cluster": args.cluster if args.cluster != options.LIVE else "",
+        "--kubeconfig": args.kubeconfig,
+        "--context": args.context,
+        "--policy": args.policy if ref.kind != "Pod" else None,
+        "--scheduler-config": args.scheduler_config,
+        options.VERSION_OPTION: args.kubernetes_version,
+    }
+    given = [word for option, value in values.items() if value for word in (option, str(value))]
+    return join(["evenkeel", "explain", *what, "-n", ref.namespace, *given])
+
+
+def _waits(simulation: Simulation, named: bool) -> bool:
+    """
+    Return whether in the end a Pod waits, or is missing and will be made; of workloads that are not named, whether one
+    waits that did not before.  Pods of a negative priority are there to make way, so of others these may wait.
+    """
+    end = simulation.steps[-1]
+    every = (*end.workloads, *(workload for workload in end.elsewhere if workload.priority >= 0))
+    more = [number for of in every for number in (of.more, of.leaving, of.queued, of.stranded)]
+    waiting = [of.waiting for of in end.workloads] if named else []
+    return any(number.most for number in (*more, *waiting))
+
+
+def _is_stuck(simulation: Simulation, _: bool) -> bool:
+    rollouts = (workload.rollout for step in simulation.steps for workload in step.workloads)
+    return any(step.held for step in simulation.steps) or any(of is not None and of.stuck for of in rollouts)
+
+
+def _is_uneven(simulation: Simulation, _: bool) -> bool:
+    """Return whether the skew is larger than maxSkew in the end, which is that of the last step that changed any."""
+    last = {str(workload): workload for step in simulation.steps for workload in step.workloads}
+    return any(constraint.exceeds_max_skew for workload in last.values() for constraint in workload.constraints)
+
+
+def _loses(simulation: Simulation, _: bool) -> bool:
+    """Return whether a Pod that a step deletes is not replaced."""
+    ends = [of for step in simulation.steps for of in (*step.workloads, *step.elsewhere)]
+    return any(of.gone.most for of in ends) or any(of.leaving.most for of in simulation.steps[-1].workloads)
+
+
+# What --fail-on may name, and whether it comes about in any run; of workloads that are named, or of all.
+COMES_ABOUT: Mapping[str, Callable[[Simulation, bool], bool]] = {
+    "pending": _waits,
+    "stuck": _is_stuck,
+    "skew": _is_uneven,
+    "lost": _loses,
+    inputs.NOT_JUDGED: lambda simulation, _: bool(simulation.not_judged),
+}
+
+
+def _planned(asked: _Asked, raws: Sequence[Raw], known: Known) -> Planned:
+    """Return the plan; UsageError for a step that does nothing."""
+    keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
+    try:
+        return planned_workloads(
+            [raw if key in asked.applied else known.replaced.get(key, raw) for key, raw in keyed],
+            _cluster(known),
+            asked.steps,
+            asked.kinds,
+            applied=asked.applied,
+            stored=known.replaced,
+            defaults=defaults_in_force(asked.policy, known),
+            profiles=asked.profiles,
+        )
+    except StepError as error:
+        raise UsageError(str(error)) from error
+
+
+def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
+    """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
+    for subject in next_replica(raw, known.others, kinds):
+        yield from clusters.unlisted_classes(subject.raw, known)
+
+
+def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
+    """Return the words that name a workload, and the steps: a rollout if none is written."""
+    try:
+        names, steps = parse_words(args.words, args.replicas)
+    except StepError as error:
+        raise UsageError(str(error)) from error
+    if not (names or steps or args.filename or args.all_namespaces or args.selector):
+        of_all = "or steps of the nodes of a whole cluster, such as drain NODE"
+        of_one = "a step and TYPE/NAME, such as rollout deployment/web, or -f FILE"
+        raise UsageError(f"found no workload and no step; wanted {of_one}, {of_all}")
+    return names, steps or ([] if args.filename else [parse_step(ROLLOUT)])
+
+
+def _fail_on(text: str) -> tuple[str, ...]:
+    """Return what --fail-on names."""
+    words = tuple(text.split(","))
+    if unknown := [word for word in words if word not in COMES_ABOUT]:
+        raise argparse.ArgumentTypeError(f'found "{unknown[0]}", wanted any of {",".join(COMES_ABOUT)}')
+    return words
+
+
+def _workloads_in(
+    files: Sequence[Raw], names: Sequence[str] | None, selected: Selection, *, alone: bool
+) -> list[ObjectRef]:
+    """
+    Return the workloads in files that -l chooses; UsageError if two have one name, or if there is none where only they
+    are simulated.
+    """
+    there = [obj for obj in files if is_applied(obj) and owner_of(obj) is None]
+    refs = [ObjectRef.of(obj) for obj in there if selected.selector.matches(labels_in(obj))]
+    where = ", ".join(names or ())
+    if names and alone and not refs:
+        labelled = " with the labels that -l wants" if there else ""
+        hooks = "; hooks of Helm and Argo CD are left out" if any(map(is_simulated, files)) and not there else ""
+        raise UsageError(f"{where}: found no workload{labelled}, wanted one of the kinds {_kinds()}{hooks}")
+    if twice := [ref for ref, number in Counter(refs).items() if number > 1]:
+        raise UsageError(f"{where}: found {twice[0]} twice, wanted each workload once; leave one out")
+    return refs
+
+
+def _named(names: Sequence[str], namespace: str, kinds: Kinds) -> list[ObjectRef]:
+    """Return the workloads that are named."""
+    each = [[name] for name in names] if "/" in names[0] else [list(names)]
+    refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in each]
+    for ref in refs:
+        if (ref.api_version, ref.kind) not in SIMULATED:
+            raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
+    return list(dict.fromkeys(refs))
+
+
+def _read(
+    args: argparse.Namespace,
+    source: sources.Source,
+    namespace: str,
+    refs: Sequence[ObjectRef],
+    steps: Sequence[Step],
+    files: Sequence[Raw],
+    preempting: int = LOWEST_PRIORITY,
+) -> Known:
+    """
+    Return the cluster with the objects of the files, and with the Pods that steps may move, and those of a lower
+    priority than `preempting`.
+    """
+    namespaces = {ref.namespace: ref for ref in refs}
+    asks = [wanted(ref, steps, preempting) for ref in namespaces.values()]
+    if not refs:
+        return clusters.read(source, args.kubernetes_version, lambda _: True, namespace, files)
+    only = refs[0].namespace if len(namespaces) == 1 else namespace
+    return clusters.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
+
+
+def _found(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
+    """Return a workload of the cluster or the files; UsageError if it is not there, or cannot be read."""
+    raw = known.others.get(ref.key)
+    if raw is None:
+        raise UsageError(clusters.not_found(ref, known))
+    return _checked(raw, kinds)
+
+
+def _without_controller(files: Sequence[Raw], known: Known, kinds: Kinds) -> list[str]:
+    """Return what makes Pods in the files, and is not simulated."""
+    others = [obj for obj in files if not is_applied(obj) and ObjectRef.of(obj).kind != "Pod"]
+    return [str(ObjectRef.of(obj)) for obj in others if any(next_replica(obj, known.others, kinds))]
+
+
+def _checked(raw: Raw, kinds: Kinds) -> Raw:
+    """Return the workload; UsageError if it cannot be read."""
+    if wrong := clusters.unreadable(raw, kinds):
+        raise UsageError("\n".join(wrong))
+    return raw
+
+
+def _kinds() -> str:
+    return ", ".join(kind for _, kind in SIMULATED)

@@ -1,0 +1,169 @@
+"""
+Constraints outside an object: in JSON patches, Helm values, and texts within a document.
+
+    [{op: add, path: /…/topologySpreadConstraints/0/maxSkew, value: 0}] ──fragments_in──> Fragment([{maxSkew: 0}])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from evenkeel.lint.open_fields import OpenFields
+from evenkeel.lint.templates import completed
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import WorkloadJudge, review
+from webhook.admission.terms import Terms
+from webhook.findings.finding import Finding
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.fields import FieldPath, pointer_parts, value_at, with_value
+from webhook.kubernetes.kinds import EACH, FIELD, Kind, Kinds
+from webhook.kubernetes.workload import Workload, parse_workloads
+from webhook.spread.constraint import read_constraints
+
+_SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
+_PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
+MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
+_CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
+_FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
+FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=_CONSTRAINT[:2], built_in=False),))
+
+
+class Fragment(NamedTuple):
+    """
+    A list of constraints, or what a JSON patch puts into one.
+
+    `path` is where it stands in the document; that is the value at `inside` of the list.  Of `values`, a chart's
+    templates may make something else.
+    """
+
+    path: FieldPath
+    constraints: Sequence[object]
+    inside: FieldPath = ()
+    values: bool = False
+
+    @property
+    def obj(self) -> Mapping[str, object]:
+        """An object with these constraints."""
+        return {"apiVersion": _FRAGMENT_API_VERSION, "kind": _KIND, "spec": {FIELD: self.constraints}}
+
+    @property
+    def workload(self) -> Workload:
+        """The same as a workload, with good values for what is missing."""
+        (parsed,) = parse_workloads(self.obj, FRAGMENTS)
+        return completed(parsed)
+
+    def holds(self, finding: Finding) -> bool:
+        """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
+        names = finding.path[len(_CONSTRAINT) :]
+        if names[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
+            return False
+        return not self.values or self._holds_in_any_chart(finding, names)
+
+    def _holds_in_any_chart(self, finding: Finding, names: FieldPath) -> bool:
+        """
+        Return whether a finding holds whatever the templates of a chart make of the fields that are there.
+
+        They may write a text as a number, and have fields of their own, by which they choose among the constraints.
+        """
+        if not names:
+            named = all(isinstance(each, dict) and each.keys() >= _PAIR for each in self.constraints)
+            return named and not read_constraints(self.constraints, LATEST).unknown
+        path, value = finding.path[2:], value_at(self.obj, finding.path)
+        reading = read_constraints(self.constraints, LATEST)
+        unknown = {field.path for field in reading.unknown}
+        if path in unknown:  # It may be nearly one of the API's, with a value for that.
+            path = (*path[:-1], finding.wanted)
+            reading = read_constraints(with_value(self.constraints, path, value), LATEST)
+            unknown = {field.path for field in reading.unknown}
+        return value is not None and path not in unknown | {error.path for error in reading.mistyped}
+
+    def placed(self, path: FieldPath) -> FieldPath:
+        """Return the path in the document of a path in the workload."""
+        return (*self.path, *path[2 + len(self.inside) :])
+
+
+class TextWithin(NamedTuple):
+    """A text in a document that may hold constraints."""
+
+    path: FieldPath
+    text: str
+
+
+def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
+    """
+    Yield the constraints in a document that is no object with a Pod template.
+
+    Texts are those at the field; with `every_text` also all others that name it.
+    """
+    if _is_json_patch(document):
+        for i, operation in enumerate(document if isinstance(document, list) else ()):
+            if _is_operation(operation):
+                yield from _of_operation(i, operation)
+        return
+    yield from _of_values(document, (), every_text)
+
+
+def _in_schema(parts: Sequence[str]) -> bool:
+    """Return whether a path leads into the schema of a custom resource, which describes constraints and has none."""
+    before = parts[: parts.index(FIELD)] if FIELD in parts else parts
+    return not _SCHEMA.isdisjoint(before)
+
+
+def _is_json_patch(document: object) -> bool:
+    """Return whether it is a list with an operation; what is wrong with others in it is for kustomize to say."""
+    return isinstance(document, list) and any(map(_is_operation, document))
+
+
+def _is_operation(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("op"), str) and isinstance(value.get("path"), str)
+
+
+def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]:
+    if operation["op"] not in ("add", "replace"):
+        return
+    parts, value = pointer_parts(str(operation["path"])), operation.get("value")
+    if _in_schema(parts):
+        return
+    if FIELD not in parts:
+        for fragment in _of_values(value, (i, "value"), every_text=False):
+            if isinstance(fragment, Fragment):
+                yield Fragment(fragment.path, fragment.constraints)
+        return
+    below = parts[parts.index(FIELD) + 1 :]
+    if len(below) > MOST_FRAGMENT_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):
+        return
+    if not below:
+        yield Fragment((i, "value"), value if isinstance(value, list) else [])
+    else:
+        constraint = with_value({}, tuple(below[1:]), value)
+        yield Fragment((i, "value"), [constraint], (0, *below[1:]))
+
+
+def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
+    left: list[tuple[FieldPath, object]] = [(path, document)]
+    while left:
+        above, value = left.pop()
+        members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for name, member in members:
+            at: FieldPath = (*above, name)
+            if name == FIELD and isinstance(member, list):
+                yield Fragment(at, member, values=True)
+            elif isinstance(member, str):
+                if name == FIELD or (every_text and FIELD in member):
+                    yield TextWithin(at, member)
+            elif isinstance(member, dict | list):
+                left.append((at, member))
+
+
+def findings_on(
+    fragment: Fragment, terms: Terms, unsettled: OpenFields, judging: WorkloadJudge
+) -> Iterator[tuple[Finding, Finding]]:
+    """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
+    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
+    for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
+        complete = fragment.values and len(finding.path) == len(_CONSTRAINT)
+        held = (unsettled._replace(patch=False) if complete else unsettled).holding(finding, fragment.obj)
+        if held is not None and fragment.holds(held):
+            held = held._replace(edit=None)
+            yield held, held._replace(path=fragment.placed(held.path))

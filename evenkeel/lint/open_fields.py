@@ -1,0 +1,77 @@
+"""What is not settled of an object before it is built by kustomize or rendered, and what can be said of it although."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from evenkeel.lint.kustomization import Change
+from evenkeel.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
+from webhook.findings.finding import Finding, Severity
+from webhook.kubernetes.fields import as_mapping, value_at
+from webhook.kubernetes.kinds import FIELD
+from webhook.kubernetes.workload import Workload
+from webhook.spread.constraint import HARD
+
+
+class OpenFields(NamedTuple):
+    """A patch may be merged into any object; kustomizations may make a change; a template has placeholders."""
+
+    patch: bool = False
+    change: Change = Change.NOTHING
+    template: bool = False
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the object stands as it will be."""
+        return self == SETTLED
+
+    @property
+    def labels_unknown(self) -> bool:
+        """Whether its Pods may have any labels."""
+        return self.patch or self.change > Change.NOTHING
+
+    def readings(self, workloads: Sequence[Workload]) -> Iterator[tuple[Workload, ...]]:
+        """
+        Yield the workloads in one or two ways; what is not settled gives no finding in at least one of them.
+
+        Labels of which the value is not known are there with any value, and then are not there.
+        """
+        read = tuple(map(self._left_open, workloads))
+        yield read
+        if any(reading.addable != workload.addable for reading, workload in zip(read, workloads, strict=True)):
+            yield tuple(
+                replace(reading, addable=workload.addable) for reading, workload in zip(read, workloads, strict=True)
+            )
+
+    def _left_open(self, workload: Workload) -> Workload:
+        whole = completed(workload) if self.patch else workload
+        return rendered_part(whole) if self.template else whole
+
+    def holding(self, finding: Finding, obj: Mapping[str, object]) -> Finding | None:
+        """Return a finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""
+        if self.change is Change.CONSTRAINTS or (self.change and _is_on_labels(finding, obj)):
+            return None
+        if (self.patch and not holds_for_patch(finding, obj)) or (self.template and not holds_unrendered(finding, obj)):
+            return None
+        if self.patch and finding.breaks and not _is_written_hard(finding, obj):
+            finding = finding._replace(severity=Severity.WARNING)
+        return finding._replace(edit=None) if self.labels_unknown else finding
+
+
+def _is_on_labels(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Return whether a finding is on the matchLabels of a constraint, which kustomize changes, also if it is empty."""
+    if FIELD not in finding.path:
+        return False
+    constraint, field = finding.path[: finding.path.index(FIELD) + 2], finding.path[finding.path.index(FIELD) + 2 :]
+    selector = as_mapping(value_at(obj, (*constraint, "labelSelector")))
+    return "matchLabels" in selector and (field == ("labelSelector",) or "matchLabels" in field)
+
+
+def _is_written_hard(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Return whether the constraint that a finding is on says itself that it is hard."""
+    return value_at(obj, (*finding.path[:-1], "whenUnsatisfiable")) == HARD
+
+
+SETTLED = OpenFields()

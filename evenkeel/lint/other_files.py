@@ -1,0 +1,243 @@
+"""
+What all files of the input state, and what of it stands around the workloads of one of them.
+
+Files from which one kustomization builds go into one cluster.  Of others nobody says it.  Two are taken for copies, as
+those for dev and prod are, if a workload of the same kind, namespace and name stands in both; or in both of the folders
+in which they lie, where their paths part.  An object that names no namespace stands beside those of its own folder
+only.  What has the same selector in another file, or the same labels if it has none, is most likely the same service
+for another cluster, and left out, too; but two Pods are alike where they are spread among each other.
+
+An autoscaler scales the workload of that name that is nearest to it in the folders.  Where several scale one, as those
+of overlays that of their base, the bounds of all of them hold.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+
+from evenkeel.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, unpacked, within
+from webhook.findings.neighbours import Neighbour
+from webhook.kubernetes.references import ScaleTarget, Scaling
+from webhook.spread.selectors import EQUALS, IN, Match, Selector
+
+MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
+
+NOTHING_BUILT: Mapping[str, frozenset[str]] = {}
+
+Hook = tuple[str, str, str, str]  # namespace, folder, label key and value; the last two are empty for all Pods
+
+
+class OtherFiles:
+    """
+    What all files of the input state, and what of it stands around one of them.
+
+    Of each workload some bytes are kept, compressed, and of each label whether a second workload has it, so that
+    only workloads whose labels are asked for are ever held as such.  `built_by` are the kustomizations that build
+    from a file.
+    """
+
+    def __init__(self, built_by: Mapping[str, frozenset[str]] = NOTHING_BUILT) -> None:
+        self._built_by = built_by
+        self._batches: list[bytes] = []
+        self._once, self._again = set[int](), set[int]()
+        self._autoscalers: dict[ScaleTarget, list[tuple[str, Scaling]]] = {}
+        self._candidates: dict[Hook, list[tuple[str, DeclaredWorkload]]] = {}
+        self._scalings: dict[ScaleTarget, dict[str, Scaling]] | None = None
+        self._names: list[tuple[str, frozenset[int]]] | None = None
+        self._below: dict[str, frozenset[int]] = {}
+
+    def add(self, batch: bytes) -> None:
+        """Add what `packed` gives for some files."""
+        if not batch:
+            return
+        self._batches.append(batch)
+        for file, stated in unpacked(batch):
+            for target, scaling in stated.autoscalers:
+                self._autoscalers.setdefault(target, []).append((file, scaling))
+            for hook in (
+                hook for workload in stated.workloads if workload.makes_pods for hook in _hooks(file, workload)
+            ):
+                number = hash(hook)
+                (self._again if number in self._once else self._once).add(number)
+
+    def concerned(self) -> dict[str, FileNeighbours]:
+        """Return what other files say for each file that others concern; call it after every file was added."""
+        self._learn(
+            hook
+            for file, stated in self._stated()
+            for workload in stated.workloads
+            for selector in workload.selectors
+            for hooks in self._asked(file, workload, selector)
+            for hook in hooks
+        )
+        return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
+
+    def around(self, file: str, stated: Declarations) -> FileNeighbours:
+        """Return the neighbours and autoscalers in other files of a file that states this."""
+        asking = [workload for workload in stated.workloads if workload.asks is not None]
+        if not asking:
+            return NOTHING_AROUND
+        others = [
+            neighbour
+            for workload in asking
+            for selector in workload.selectors
+            if (neighbour := self._other(file, workload, selector)) is not None
+        ]
+        scalings = {
+            workload.target: scaling
+            for workload in asking
+            if (scaling := self._scaling(file, workload.target)) is not None
+        }
+        own = within(stated)
+        if not others and scalings == own.scalings:
+            return NOTHING_AROUND
+        return FileNeighbours((*own.others, *others), scalings)
+
+    def _stated(self) -> Iterator[tuple[str, Declarations]]:
+        return (stated for batch in self._batches for stated in unpacked(batch))
+
+    def _asked(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
+        """Return where to look for each label that the selector asks for; nothing if no other workload has one."""
+        scope = _scope(file, workload)
+        asked = [
+            [(*scope, requirement.key, value) for value in requirement.values]
+            for requirement in selector.requirements
+            if requirement.operator in (EQUALS, IN)
+        ] or [[(*scope, "", "")]]
+        carried = all(any(hash(hook) in self._again for hook in hooks) for hooks in asked)
+        return asked if carried else []
+
+    def _learn(self, wanted: Iterable[Hook]) -> None:
+        """Look up the workloads that have the labels of these hooks."""
+        new = set(wanted) - self._candidates.keys()
+        if not new:
+            return
+        self._candidates |= {hook: [] for hook in new}
+        for file, stated in self._stated():
+            for workload in stated.workloads:
+                for hook in _hooks(file, workload) if workload.makes_pods else ():
+                    if hook in new:
+                        self._candidates[hook].append((file, workload))
+        for hook in new:
+            self._candidates[hook].sort(key=_file)
+
+    def _other(self, file: str, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
+        """Return the nearest workload of another file that the selector counts."""
+        asked = self._asked(file, workload, selector)
+        if not asked:
+            return None
+        self._learn(hook for hooks in asked for hook in hooks)
+        fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
+        candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
+        for at, other in islice(candidates, MOST_CANDIDATES):
+            if other[:4] == workload[:4] or selector.match(other.labels, other.addable) is not Match.YES:
+                continue
+            alike = (other.own or other.labels) == (workload.own or workload.labels)
+            apart = (alike and not workload.kind == other.kind == "Pod") or self._are_copies(file, at)
+            if self._are_built_together(file, at) or not apart:
+                return other.other
+        return None
+
+    def _scaling(self, file: str, target: ScaleTarget) -> Scaling | None:
+        """Return what the autoscalers give the workload of this name that stands in `file`."""
+        if target not in self._autoscalers:
+            return None
+        if self._scalings is None:
+            self._scalings = self._anchored()
+        anchored, bounds = self._scalings.get(target, {}), None
+        for path in _upwards(file):
+            if path in anchored:
+                bounds = anchored[path] if bounds is None else bounds.widened(anchored[path])
+        return bounds
+
+    def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
+        """Return the path below which autoscalers scale each target: the nearest to each that has the workload."""
+        places: dict[ScaleTarget, set[str]] = {}
+        for file, stated in self._stated():
+            for target in {workload.target for workload in stated.workloads} & self._autoscalers.keys():
+                places.setdefault(target, set()).update(_upwards(file))
+        by_folder: dict[ScaleTarget, dict[str, Scaling]] = {}
+        for target, there in places.items():
+            anchored = by_folder.setdefault(target, {})
+            for file, scaling in self._autoscalers[target]:
+                anchor = next(path for path in _upwards(file) if path in there)
+                anchored[anchor] = anchored[anchor].widened(scaling) if anchor in anchored else scaling
+        return by_folder
+
+    def _are_built_together(self, file: str, other: str) -> bool:
+        return not self._built_by.get(file, frozenset()).isdisjoint(self._built_by.get(other, frozenset()))
+
+    def _are_copies(self, file: str, other: str) -> bool:
+        """Return whether the same workload stands in both files, or in both of the folders where their paths part."""
+        ours, theirs = file.split("/"), other.split("/")
+        parted = next(i for i, (part, two) in enumerate(zip(ours, theirs, strict=False)) if part != two)
+        below = self._names_below("/".join(ours[: parted + 1]))
+        return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
+
+    def _names_below(self, path: str) -> frozenset[int]:
+        """Return a hash of kind, namespace and name for each workload in a file, or in all files below a folder."""
+        if self._names is None:
+            names = (
+                (
+                    file,
+                    frozenset(
+                        hash((workload.kind, workload.namespace, workload.name)) for workload in stated.workloads
+                    ),
+                )
+                for file, stated in self._stated()
+            )
+            self._names = sorted(names, key=_file)
+        if path not in self._below:
+            self._below[path] = frozenset().union(*(self._names[at][1] for at in range(*_below(self._names, path))))
+        return self._below[path]
+
+
+def _scope(file: str, workload: DeclaredWorkload) -> tuple[str, str]:
+    """Return the namespace of a workload, and where its object names none the folder."""
+    return (workload.namespace, "") if workload.named else ("", file.rpartition("/")[0] or ".")
+
+
+def _hooks(file: str, workload: DeclaredWorkload) -> Iterator[Hook]:
+    """Yield the labels by which a selector finds the Pods of a workload."""
+    scope = _scope(file, workload)
+    yield (*scope, "", "")
+    for key, value in workload.labels.items():
+        yield (*scope, key, value)
+
+
+def _upwards(file: str) -> Iterator[str]:
+    """Yield the path of a file, those of the folders that it is in, and "" for all."""
+    while file:
+        yield file
+        file = file.rpartition("/")[0]
+    yield ""
+
+
+def _nearest_first(
+    candidates: Sequence[tuple[str, DeclaredWorkload]], file: str
+) -> Iterator[tuple[str, DeclaredWorkload]]:
+    """
+    Yield the workloads of other files: of its folder, then of the folder above; `candidates` are sorted by their files.
+    """
+    first, last = _below(candidates, file)
+    for path in _upwards(file):
+        start, end = _below(candidates, path)
+        yield from (candidates[at] for at in chain(range(start, first), range(last, end)))
+        first, last = start, end
+
+
+def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int, int]:
+    """Return the first and last index of the files at `path` or below it; "" is the folder of all."""
+    if not path:
+        return 0, len(sorted_by_file)
+    start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" is next
+    if start < end:
+        return start, end
+    own = bisect_left(sorted_by_file, path, key=_file), bisect_right(sorted_by_file, path, key=_file)
+    return own if own[0] < own[1] else (start, end)
+
+
+def _file(named: tuple[str, object]) -> str:
+    return named[0]

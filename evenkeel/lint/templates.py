@@ -1,0 +1,175 @@
+"""Detects templates and kustomize patches, and decides what can be judged in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from webhook.findings.finding import Finding
+from webhook.kubernetes.fields import as_list, as_mapping, texts_within, value_at
+from webhook.kubernetes.kinds import FIELD, FurtherKinds, Kind, Kinds
+from webhook.kubernetes.scalars import DocumentError, SyntaxFault
+from webhook.kubernetes.workload import Workload
+from webhook.policy.policy import Policy
+
+_MARKS = ("{{", "{%", "<%", "${", "%{")
+_KEY_OF_LINE = r"""["']?{}["']?[ \t]*:"""
+_IN_LINES = [re.compile(f"^{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name in ("apiVersion", "kind")]
+_IN_BRACES = [
+    re.compile(rf"(?:^|[{{,])[ \t]*{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name in ("apiVersion", "kind")
+]
+_SLASH_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
+_RENDERED = frozenset({"HelmRelease", "HelmChart", "HelmChartConfig", "Application", "ApplicationSet"})
+_CARRIERS = _RENDERED | {"Kustomization", "Component"}
+_RESTS_ON = {
+    "minDomains": ("whenUnsatisfiable",),
+    "labelSelector": ("matchLabelKeys",),
+    "matchLabelKeys": ("labelSelector",),
+}
+_TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Rollout", "CloneSet"})
+_ANY: Mapping[str, object] = {
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {},
+}
+
+
+def has_placeholders(text: str) -> bool:
+    """Return whether `text` has placeholders of a template engine; such text need not be valid YAML."""
+    return any(mark in text for mark in _MARKS)
+
+
+def looks_like_a_manifest(text: str) -> bool:
+    """Return whether `text`, which need not be valid, has both apiVersion and kind at its top; in braces, anywhere."""
+    keys = _IN_BRACES if text.lstrip("\ufeff \t\r\n").startswith("{") else _IN_LINES
+    return all(key.search(text) for key in keys)
+
+
+def should_parse(text: str, file: str, error: DocumentError, named: bool = False) -> bool:
+    """
+    Return whether to report that `text` cannot be read: it looks like a manifest, or its file was `named` on the
+    command line and has a syntax error.
+
+    JSON with comments, a tool's configuration, is no manifest although it is named.
+    """
+    if looks_like_a_manifest(text):
+        return True
+    is_configuration = file.endswith(".json") and _SLASH_COMMENT.search(text)
+    return named and isinstance(error, SyntaxFault) and not is_configuration
+
+
+def advice_for_template(text: str) -> str:
+    """Return advice on what to lint instead of a text with placeholders."""
+    if "{{" in text:
+        return "render it first: helm template CHART | evenkeel lint -"
+    if "${" in text:
+        return "substitute first: flux build kustomization NAME --path FOLDER | evenkeel lint -"
+    return "render it first, and lint the result"
+
+
+def advice_for_kind(kind: str) -> str:
+    """Return what to do about an object that has constraints in a place that the policy does not describe."""
+    return (
+        "render the objects from it, and lint these"
+        if has_values(kind)
+        else ("describe the kind under workloads in a policy")
+    )
+
+
+def has_values(kind: str) -> bool:
+    """Return whether an object of the kind has values of Helm in it, from which others are rendered."""
+    return kind in _RENDERED
+
+
+def carries_texts(kind: str) -> bool:
+    """Return whether an object of the kind has values of Helm or patches of kustomize in it, also as texts."""
+    return kind in _CARRIERS
+
+
+def is_unrendered(workload: Workload) -> bool:
+    """Return whether the constraints, the labels or the selector, or a switch, still have placeholders."""
+    around = (workload.raw_constraints, workload.labels, workload.selector) if workload.has_constraints else ()
+    return any(map(_unrendered, (*around, *(value for _, value in workload.switches))))
+
+
+def rendered_part(workload: Workload) -> Workload:
+    """Return the workload, in which labels with placeholders may have any value; a key with one may be any key."""
+    known = {key: value for key, value in workload.labels.items() if not has_placeholders(value)}
+    return replace(
+        workload,
+        labels=known,
+        labels_known=workload.labels_known and not any(map(has_placeholders, workload.labels)),
+        addable=workload.addable | workload.labels.keys(),
+        surges=workload.surges and not has_placeholders(workload.strategy),
+    )
+
+
+def holds_unrendered(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Return whether a finding holds whatever the placeholders become: none is in a field that it rests on."""
+    if FIELD not in finding.path:
+        return not _unrendered(value_at(obj, finding.path))
+    end = finding.path.index(FIELD) + 2
+    field = finding.path[end : end + 1]
+    rests_on = (field, *((name,) for name in _RESTS_ON.get(str(*field), ()))) if field else ((),)
+    return not any(_unrendered(value_at(obj, (*finding.path[:end], *names))) for names in rests_on)
+
+
+def _unrendered(value: object) -> bool:
+    return any(map(has_placeholders, texts_within(value)))
+
+
+def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
+    """Return whether an object lacks what the API server demands of its kind, and so is to be merged into another."""
+    if workload.is_pod or not workload.in_template:
+        return False
+    if workload.kind.from_policy or workload.kind.operator is not None:
+        return False  # the operator of a custom resource may fill in what is missing
+    spec = as_mapping(obj.get("spec"))
+    tied = workload.kind.kind in _TIED_BY_SELECTOR
+    if (tied and spec.get("selector") is None) or (workload.kind.kind == "CronJob" and spec.get("schedule") is None):
+        return True
+    containers = as_list(as_mapping(workload.pod_spec).get("containers"))
+    return not workload.labels and ((tied and not workload.selector) or not containers)
+
+
+def for_patches(policy: Policy) -> Policy:
+    """Return the policy for patches: no kind has Pod labels, because the labels of a patched Pod are not known."""
+    further = policy.kinds.further and partial(_further_without_labels, policy.kinds.further)
+    return replace(policy, kinds=Kinds(_without_labels(policy.kinds), further))
+
+
+def completed(workload: Workload) -> Workload:
+    """Return the workload of a patch, with good values for required fields that its constraints may get elsewhere."""
+    raw = workload.raw_constraints
+    return replace(workload, raw_constraints=[*map(_completed, raw)]) if isinstance(raw, list) else workload
+
+
+def _completed(constraint: object) -> object:
+    """Return a constraint with good values; a directive such as `$patch: delete` is one already."""
+    if not isinstance(constraint, dict):
+        return constraint
+    return _ANY if "$patch" in constraint else {**_ANY, **constraint}
+
+
+def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """
+    Return whether a finding on a patch with `completed` constraints holds for any base: it is about a field that it
+    has.
+    """
+    field = finding.path[finding.path.index(FIELD) + 2 :] if FIELD in finding.path else finding.path
+    return field != () and value_at(obj, finding.path) is not None
+
+
+def _further_without_labels(further: FurtherKinds, api_version: str, kind: str) -> Iterable[Kind]:
+    return _without_labels(further(api_version, kind))
+
+
+def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:
+    for kind in kinds:
+        path = kind.constraints if kind.template is None else (*kind.template, "spec", FIELD)
+        operator = kind.operator and kind.operator._replace(gives=())
+        built_in = kind.built_in and kind.template is None
+        yield replace(kind, template=None, constraints=path, replicas=None, built_in=built_in, operator=operator)

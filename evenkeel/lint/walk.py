@@ -1,0 +1,129 @@
+"""Finds files from paths, folders and patterns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob, has_magic
+from typing import NamedTuple
+
+from evenkeel.lint.configuration import CONFIGURATION_NAME
+from evenkeel.lint.gitignore import Ignore, ignored, parse_gitignore
+from evenkeel.terminal.inputs import MANIFEST_SUFFIXES
+
+STANDARD_INPUT = "-"
+
+
+class NotFound(NamedTuple):
+    """A path or pattern that names no file, or a folder that cannot be read."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+def root_of(path: str) -> str:
+    """
+    Return the top of the git repository that a file, a folder or the first folders of a pattern are in; outside of a
+    repository their folder itself, and for standard input the one where the command is run.
+    """
+    folder = os.curdir if path == STANDARD_INPUT else path
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder) or os.curdir
+    absolute = os.path.realpath(folder)
+    return (_up_to_the_top(absolute) or [absolute])[-1]
+
+
+def find(
+    paths: Iterable[str], excluded: Sequence[str] = (), ignores: Sequence[Ignore] = ()
+) -> tuple[list[str], list[NotFound]]:
+    """
+    Return the files that `paths` name, each once, in the given order, and what cannot be found; a folder's files are
+    sorted.
+
+    In folders, files that .gitignore, the patterns `excluded`, or else `ignores` match are left out; a file given by
+    name never is.
+    """
+    files = dict.fromkeys(file for path in paths for file in _named(path, excluded, ignores))
+    return [file for file in files if isinstance(file, str)], [file for file in files if isinstance(file, NotFound)]
+
+
+def _named(path: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
+    if path == STANDARD_INPUT or os.path.isfile(path):
+        yield path if path == STANDARD_INPUT else os.path.normpath(path)
+    elif os.path.isdir(path):
+        yield from _below(os.path.normpath(path), excluded, ignores)
+    elif os.path.lexists(path):  # such as a pipe: <(helm template …)
+        yield path
+    else:
+        yield from _matching(path, excluded, ignores)
+
+
+def _matching(pattern: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
+    matching = sorted(glob(pattern, recursive=True)) if has_magic(pattern) else []
+    if not matching:
+        yield NotFound(pattern, "matches no file" if has_magic(pattern) else "no such file or folder")
+    for path in matching:
+        named = os.path.normpath(path)
+        yield from _below(named, excluded, ignores) if os.path.isdir(path) else [named]
+
+
+def _below(folder: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
+    absolute = os.path.realpath(folder)
+    extra = [*ignores, parse_gitignore("\n".join(excluded), absolute)] if excluded else ignores
+    yield from _walk(folder, absolute, _above(absolute), extra)
+
+
+def _above(folder: str) -> list[Ignore]:
+    """Return the .gitignore files of the folders above, up to the top of the repository; none outside a repository."""
+    within = _up_to_the_top(folder)
+    if not within:
+        return []
+    above, top = within[1:], within[-1]
+    exclude = _ignore(os.path.join(top, ".git", "info", "exclude"), top)
+    folders = reversed(above)
+    return [*exclude, *(ignore for folder in folders for ignore in _ignore(os.path.join(folder, ".gitignore"), folder))]
+
+
+def _up_to_the_top(folder: str) -> list[str]:
+    """Return a folder and those above it, up to the top of its repository; none outside a repository."""
+    within = [folder]
+    while not os.path.exists(os.path.join(within[-1], ".git")):
+        parent = os.path.dirname(within[-1])
+        if parent == within[-1]:
+            return []
+        within.append(parent)
+    return within
+
+
+def _ignore(file: str, base: str) -> list[Ignore]:
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            return [parse_gitignore(opened.read(), base)]
+    except OSError:
+        return []
+
+
+def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[Ignore]) -> Iterator[str | NotFound]:
+    ignores = [*above, *_ignore(os.path.join(absolute, ".gitignore"), absolute)]
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield NotFound(folder, error.strerror or str(error))
+        return
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if not is_folder and not (entry.name.endswith(MANIFEST_SUFFIXES) and entry.is_file()):
+            continue
+        path = f"{absolute}/{entry.name}"
+        if entry.name in (".git", CONFIGURATION_NAME) or any(
+            ignored(each, path, is_folder) for each in (ignores, extra)
+        ):
+            continue
+        name = entry.name if folder == os.curdir else os.path.join(folder, entry.name)
+        if is_folder:
+            yield from _walk(name, path, ignores, extra)
+        else:
+            yield name

@@ -1,0 +1,86 @@
+"""
+How many replicas an autoscaler gives a workload: a HorizontalPodAutoscaler, or a ScaledObject of KEDA.
+
+    spec.scaleTargetRef, minReplicas, maxReplicas ──> Autoscaler(Target, Scaling)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from webhook.kubernetes.fields import Raw, integer, mappings_at, texts_at
+from webhook.kubernetes.references import ObjectRef, ScaleTarget, Scaling
+
+_HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
+_MOST_OF_KEDA = 100  # where maxReplicaCount is absent
+
+
+class Autoscaler(NamedTuple):
+    """An autoscaler: what it scales, and within which bounds."""
+
+    target: ScaleTarget
+    scaling: Scaling
+
+    def scales(self, ref: ObjectRef) -> bool:
+        """Return whether it scales this workload; the API group is not looked at, which few autoscalers name."""
+        target = self.target
+        return (target.namespace, target.kind, target.name) == (ref.namespace, ref.kind, ref.name)
+
+
+def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | None:
+    """
+    Return the autoscaler that an object is, None if it is none; `namespace` is used if the object has none.
+
+    A bound that is no integer, as in a template, is not known.
+
+    upstream: horizontal.go:reconcileAutoscaler (v1.37)
+    upstream: scaledobject_types.go:GetHPAMinReplicas, GetHPAMaxReplicas (KEDA v2)
+    """
+    api_version, kind, own_namespace = texts_at(obj, "apiVersion", "kind", "metadata.namespace")
+    which = api_version.rpartition("/")[0], kind
+    if which not in (_HPA, _KEDA):
+        return None
+    spec, target = mappings_at(obj, ("spec",), ("spec", "scaleTargetRef"))
+    api_of_target, kind_of_target, name = texts_at(target, "apiVersion", "kind", "name")
+    if which == _KEDA:
+        api_of_target, kind_of_target = api_of_target or "apps/v1", kind_of_target or "Deployment"
+        scaling = _of_keda(spec)
+    else:
+        scaling = Scaling(_bound(spec, "minReplicas", 1) or 0, _bound(spec, "maxReplicas", None))
+    if not (kind_of_target and name):  # a patch of an autoscaler
+        return None
+    group = api_of_target.rpartition("/")[0]
+    return Autoscaler(ScaleTarget(own_namespace or namespace, group, kind_of_target, name), scaling)
+
+
+def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
+    """Return the bounds that autoscalers set for each of their targets; of several for one target, the widest hold."""
+    by_target: dict[ScaleTarget, Scaling] = {}
+    for target, scaling in autoscalers:
+        by_target[target] = by_target[target].widened(scaling) if target in by_target else scaling
+    return by_target
+
+
+def _of_keda(spec: Mapping[str, object]) -> Scaling:
+    """Return the bounds of a ScaledObject: while idle idleReplicaCount, or else minReplicaCount."""
+    least = _bound(spec, "minReplicaCount", 0) or 0
+    idle = _bound(spec, "idleReplicaCount", least) or 0
+    return Scaling(min(least, idle), _bound(spec, "maxReplicaCount", _MOST_OF_KEDA))
+
+
+def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | None:
+    """Return an integer of 0 or more; None where what is written is something else."""
+    if spec.get(name) is None:
+        return absent
+    number = integer(spec[name])
+    return number if number is not None and number >= 0 else None
+
+
+def scalings_of(ref: ObjectRef, objects: Iterable[Raw]) -> Iterator[tuple[str, Scaling]]:
+    """Yield the name and the bounds of each HorizontalPodAutoscaler of a workload, in the order of the objects."""
+    for raw in objects:
+        if raw.get("kind") == "HorizontalPodAutoscaler":
+            autoscaler = read_autoscaler(raw, "")
+            if autoscaler is not None and autoscaler.scales(ref):
+                yield ObjectRef.of(raw).name, autoscaler.scaling

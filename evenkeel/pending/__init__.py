@@ -1,0 +1,1 @@
+"""The Pods that wait in a cluster, by cause."""

@@ -1,0 +1,138 @@
+"""The Pods that wait, as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from evenkeel.explain.preemption_text import as_json as preemption_json
+from evenkeel.explain.preemption_text import in_words as preemption_in_words
+from evenkeel.explain.text import TRIED_AGAIN, command_json, meant, run_then, runs_json
+from evenkeel.pending.groups import PASSES, Group, PendingList
+from evenkeel.placement.gaps import in_words
+from evenkeel.placement.kubectl_commands import asking
+from evenkeel.placement.remedies import IN_TEMPLATE
+from evenkeel.terminal.json_forms import dumped, fields, form
+from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine
+from webhook.findings.wording import first_of, number_of
+
+
+class Surroundings(NamedTuple):
+    """
+    What is known beside the Pods that were asked for: those of one `namespace`, or of all; with some labels, if
+    `labelled`.
+
+    Pods that wait `elsewhere` are by namespace.  What is `assumed` of the cluster comes last.
+    """
+
+    namespace: str = ""
+    labelled: bool = False
+    elsewhere: Mapping[str, int] = {}
+    notes: Sequence[str] = ()
+    assumed: Sequence[str] = ()
+
+
+NOTHING_KNOWN = Surroundings()
+
+
+def text(
+    listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN, style: Style = UNCOLOURED
+) -> str:
+    """Render the list for a person; `others` are Pods that wait for something else than a node, by what that is."""
+    return style.lines(_lines(listed, others, around))
+
+
+def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[TextLine]:
+    number = sum(len(group.pods) for group in listed.groups)
+    if number or not around.elsewhere:
+        yield Styled(Look.ERROR if number else Look.GOOD, f"{number_of(number, 'Pod')} could not be placed.")
+    else:
+        yield _waiting_elsewhere(around, bool(others))
+    yield from around.notes
+    for group in listed.groups:
+        yield ""
+        yield from _group(group, listed.together)
+    for why, count in sorted(others.items()):
+        yield ""
+        yield f"{number_of(count, 'more waits', 'more wait')}: {why}."
+    if around.assumed or listed.compared:
+        yield ""
+        yield from around.assumed
+    if listed.compared:
+        look = Look.FAINT if listed.agree == listed.compared else Look.WARNING
+        more = "" if listed.agree == listed.compared else "; evenkeel explain shows both for each Pod"
+        agreeing = f"For {listed.agree:,} of {number_of(listed.compared, 'Pod')}"
+        yield Styled(look, f"{agreeing}, evenkeel computes kube-scheduler's own message{more}.")
+
+
+def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
+    """Return in which namespaces Pods wait, if none does where they were looked for, or only for `others`' reasons."""
+    pods = "Pod with these labels" if around.labelled else "Pod"
+    here = f"No {pods} waits{' for lack of a node' if others else ''}"
+    most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
+    there = [f"{number_of(number, 'waits', 'wait')} in {name}" for name, number in most]
+    how = f"add -n {most[0][0]}, or -A" if len(most) == 1 else "name one of these with -n, or add -A"
+    return f"{here} in namespace {around.namespace}; {first_of(there)}: {how}"
+
+
+def _group(group: Group, together: bool) -> Iterator[TextLine]:
+    """Yield a group, with what helps most of all Pods `together`, or of its own."""
+    workload = Styled(Look.NAME, f"{group.workload} in {group.namespace}")
+    yield workload, f": {len(group.pods)}: {first_of(group.pods)}"
+    yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
+    yield f"  {group.cause}"
+    if group.cause.startswith(PASSES):
+        yield f"  {_next_try(group)}"
+    elif group.gaps:
+        yield f"  {in_words(group.gaps)}"
+    if group.preemption is not None:
+        each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
+        yield f"  {preemption_in_words(group.preemption, group.namespace)}{each}"
+    elif group.remedy is not None:
+        alone = "" if together else " (tried with the Pods of this group only)"
+        in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
+        where = "in the Pod, created again" if in_pod else group.remedy.where
+        change = Styled(Look.NAME, group.remedy.change)
+        yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
+        if group.remedy.where == IN_TEMPLATE and not in_pod:
+            yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0])}"
+        yield from (f"    {command}" for command in group.commands)
+    elif not group.tried:
+        yield f"  no change was tried; to try changes: {asking(group.namespace, group.pods[0])}"
+
+
+def _next_try(group: Group) -> str:
+    """Return what comes next of Pods for which a node passes now."""
+    number = len(group.pods)
+    if group.run_now < number:
+        run = f"{group.run_now:,} of the {number:,} {'gets' if group.run_now == 1 else 'get'} a node"
+        return f"one after the other, {run}; {TRIED_AGAIN}"
+    return TRIED_AGAIN
+
+
+def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN) -> str:
+    """Return the form `PendingList`, for programs."""
+    members = {
+        "groups": [
+            {
+                **fields(group, "namespace", "api_group", "workload", "pods", "cause"),
+                **({"notJudged": group.gaps} if group.gaps else {}),
+                **preemption_json(group.preemption),
+                "remedy": None
+                if group.remedy is None
+                else {
+                    **fields(group.remedy, "change", "where"),
+                    **runs_json("frees", group.frees),
+                    "stuck": group.stuck,
+                    "commands": [command_json(command) for command in group.commands],
+                },
+                "runNow": group.run_now,
+            }
+            for group in listed.groups
+        ],
+        **fields(listed, "together", "agree", "compared"),
+        "others": dict(sorted(others.items())),
+        "elsewhere": dict(sorted(around.elsewhere.items())),
+        "notes": [*around.notes, *around.assumed],
+    }
+    return dumped(form("PendingList", members))

@@ -1,0 +1,41 @@
+"""The constraints that evenkeel gives Pods without any: of a workload, those that its newest Pod was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from evenkeel.objects.pod_object import PodObject, read_pod
+from evenkeel.placement.subject import PlacementSubject, maker_of
+from webhook.kubernetes.fields import Raw, as_list, as_mapping
+from webhook.kubernetes.references import ObjectKey
+
+# The constraints that a Pod without any is given as it is made; None for those of kube-scheduler.
+DefaultsOf = Callable[[PlacementSubject], Sequence[dict[str, object]] | None]
+
+
+def none_given(subject: PlacementSubject) -> None:
+    """Give a Pod without constraints only those of kube-scheduler."""
+
+
+def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> DefaultsOf:
+    """
+    Return, for the next Pod of a workload, the constraints, without selectors, that evenkeel gave its newest Pod.
+
+    They are the best that is known of the policy in force. None if it has no Pod, if the newest was given none, or for
+    no workload; `others` holds what owns Pods.
+    """
+    newest: dict[ObjectKey, PodObject] = {}
+    for pod in map(read_pod, pods):
+        if (maker := maker_of(pod, others)) is not None:
+            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=lambda of_maker: of_maker.age)
+
+    def given(subject: PlacementSubject) -> list[dict[str, object]] | None:
+        pod = newest.get(subject.made_by.key) if subject.made_by is not None else None
+        if pod is None or not pod.defaulted:
+            return None
+        constraints = map(as_mapping, as_list(pod.constraints))
+        return [
+            {name: value for name, value in constraint.items() if name != "labelSelector"} for constraint in constraints
+        ]
+
+    return given

@@ -1,0 +1,115 @@
+"""Room on a node for a Pod that lacks some: what to free there, or to request less; and what is lacking in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evenkeel.objects.quantities import NANOS, size_text
+from evenkeel.scheduler.counts import Requests, Scalars, Usage
+from evenkeel.scheduler.fit import CPU, MEMORY, STORAGE, Lack
+from evenkeel.scheduler.scheduler_nodes import Allocatable
+
+LEAST_LEFT = 4  # Of a request a quarter: a Pod that asks for less does not do the same work.
+_STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
+
+
+def in_words(lack: Lack) -> str:
+    """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
+    parts = [f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}"] if lack.pods else []
+    parts += [f"{_cpu(lack.milli_cpu)} of cpu"] if lack.milli_cpu else []
+    for name, amount in ((MEMORY, lack.memory), (STORAGE, lack.ephemeral_storage)):
+        parts += [f"{_bytes(amount)} of {name}"] if amount else []
+    parts += [f"{amount} of {name}" for name, amount in lack.scalars]
+    return " and ".join(parts)
+
+
+def lowering_in_words(requests: Requests, lack: Lack) -> str:
+    """Return requests that are lowered by so much, exactly: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
+    left = dict(amounts(lowered(requests, lack)))
+    changed = [(name, before, left[name]) for name, before in amounts(requests) if before != left[name]]
+    return " and ".join(
+        f"{name} from {_exact(name, before)} to {_exact(name, after)}" for name, before, after in changed
+    )
+
+
+def _exact(name: str, amount: int) -> str:
+    return _cpu(amount) if name == CPU else size_text(amount * NANOS) if name in (MEMORY, STORAGE) else str(amount)
+
+
+def freed(usage: Usage, lack: Lack) -> Usage | None:
+    """Return the node's usage with so much less of it; None if not so much is in use."""
+    used = dict(usage.scalars)
+    if any(amount > used.get(name, 0) for name, amount in lack.scalars):
+        return None
+    left = usage._replace(
+        pods=usage.pods - lack.pods,
+        milli_cpu=usage.milli_cpu - lack.milli_cpu,
+        memory=usage.memory - lack.memory,
+        ephemeral_storage=usage.ephemeral_storage - lack.ephemeral_storage,
+        scalars=_less(usage.scalars, lack),
+    )
+    return None if min(left.pods, left.milli_cpu, left.memory, left.ephemeral_storage) < 0 else left
+
+
+def at_most(lack: Lack, requests: Requests) -> Lack:
+    """Return the lack, but of nothing more than is requested: a node that is overcommitted takes a request of 0."""
+    asked = dict(requests.scalars)
+    return Lack(
+        lack.pods,
+        min(lack.milli_cpu, requests.milli_cpu),
+        min(lack.memory, requests.memory),
+        min(lack.ephemeral_storage, requests.ephemeral_storage),
+        tuple([(name, min(amount, asked[name])) for name, amount in lack.scalars]),
+    )
+
+
+def lowered(requests: Requests, lack: Lack) -> Requests:
+    """Return requests smaller by so much, which must be no more than is requested; room for a Pod is not requested."""
+    return requests._replace(
+        milli_cpu=requests.milli_cpu - lack.milli_cpu,
+        memory=requests.memory - lack.memory,
+        ephemeral_storage=requests.ephemeral_storage - lack.ephemeral_storage,
+        scalars=_less(requests.scalars, lack),
+    )
+
+
+def leaves_enough(requests: Requests, lack: Lack) -> bool:
+    """Return whether requests that are lowered by so much are still a quarter of what they were, each that is."""
+    left, before = (dict(pairs) for pairs in (amounts(lowered(requests, lack)), amounts(requests)))
+    return all(left[name] == amount or left[name] * LEAST_LEFT >= amount for name, amount in before.items())
+
+
+def amounts(requests: Requests) -> Iterator[tuple[str, int]]:
+    """Yield the name of each resource, and how much of it is requested."""
+    yield from ((CPU, requests.milli_cpu), (MEMORY, requests.memory), (STORAGE, requests.ephemeral_storage))
+    yield from requests.scalars
+
+
+def share(lack: Lack, allocatable: Allocatable) -> float:
+    """Return how much is lacking, as the largest share of what the node has."""
+    has = dict(allocatable.scalars)
+    pairs = [
+        (lack.pods, allocatable.pods),
+        (lack.milli_cpu, allocatable.milli_cpu),
+        (lack.memory, allocatable.memory),
+        (lack.ephemeral_storage, allocatable.ephemeral_storage),
+        *((amount, has.get(name, 0)) for name, amount in lack.scalars),
+    ]
+    return max(amount / max(total, 1) for amount, total in pairs)
+
+
+def _less(scalars: Scalars, lack: Lack) -> Scalars:
+    fewer = dict(lack.scalars)
+    return tuple([(name, amount - fewer.get(name, 0)) for name, amount in scalars])
+
+
+def _cpu(milli: int) -> str:
+    return f"{milli}m" if milli % 1000 else str(milli // 1000)
+
+
+def _bytes(amount: int) -> str:
+    """Return bytes in the largest unit of which there are at least ten, or a multiple."""
+    for suffix, size in _STEPS:
+        if amount >= 10 * size or (amount >= size and amount % size == 0):
+            return f"{-(-amount // size)}{suffix}"
+    return str(amount)

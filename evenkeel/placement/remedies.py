@@ -1,0 +1,630 @@
+"""
+Changes under which a node would take a Pod that no node takes now: each was tried, and only those that help are kept.
+
+    Cycle ──each finder, from its smallest change on──> the first change under which a node takes the Pod ──> Remedy
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+from evenkeel.placement import affinity_changes, template_edits, volume_changes
+from evenkeel.placement.kubectl_commands import ClusterEdit, ObjectEdit, deleting
+from evenkeel.placement.missing_room import (
+    at_most,
+    freed,
+    in_words,
+    leaves_enough,
+    lowered,
+    lowering_in_words,
+    share,
+)
+from evenkeel.placement.obstacles import obstacles
+from evenkeel.placement.variants import (
+    MOST_REMEDIES,
+    NEW_NODE,
+    Finder,
+    Variant,
+    first_key,
+    largest_first,
+    place_name,
+    refused,
+    unused,
+    with_changed,
+    with_new,
+)
+from evenkeel.scheduler.counts import NO_REQUESTS, UNUSED, Usage
+from evenkeel.scheduler.domain_counts import DomainCounts
+from evenkeel.scheduler.filtering import HardConstraints
+from evenkeel.scheduler.fit import Lack, asked_of_node, lacking
+from evenkeel.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
+from evenkeel.scheduler.incoming import IncomingPod
+from evenkeel.scheduler.profile import (
+    NODE_AFFINITY,
+    NODE_RESOURCES_FIT,
+    NODE_UNSCHEDULABLE,
+    TAINT_TOLERATION,
+    Cycle,
+)
+from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
+from evenkeel.scheduler.snapshot import NamedPod
+from evenkeel.scheduler.snapshot_changes import without_pod
+from webhook.kubernetes.likeness import likely_meant
+from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
+from webhook.spread.affinity import ANY_NODE
+from webhook.spread.constraint import HONOR, IGNORE, SOFT, Constraint
+from webhook.spread.domains import carrying_every_key
+from webhook.spread.nodes import NodeSet, union
+from webhook.spread.taints import (
+    CORDONED,
+    DO_NOT_SCHEDULE,
+    EQUAL,
+    RESERVED,
+    UNREACHABLE_KEY,
+    Taint,
+    Toleration,
+    untolerated_taint,
+)
+
+NOW, IN_TEMPLATE = "now", "template"
+ALIKE = 2  # Domains in which Pods may be fewer, and nodes that lack a label: others are no better.
+MOST_PODS_DELETED = 4  # That more of them go for one that waits nobody wants.
+SIZES = 3  # Nodes that are tried as one more node, each of another size.
+REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
+# Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
+NODES_TRIED = 500_000
+
+
+class Remedy(NamedTuple):
+    """
+    A change under which a node takes the Pod; `nodes` are those that then do.
+
+    `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload; one of two
+    changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.  `edits` are what kubectl
+    does for it, None where a person has to find out more.  `remade` are Pods that wait, by name: they are deleted, and
+    made again as in `cycle`.
+    """
+
+    change: str
+    where: str
+    nodes: tuple[str, ...]
+    cycle: Cycle
+    also_now: bool = False
+    edits: tuple[ObjectEdit, ...] | None = None
+    remade: tuple[str, ...] = ()
+
+
+class Change(NamedTuple):
+    """A field of a constraint as it is written, the attribute as which it is read, and a value for both."""
+
+    field: str
+    attribute: str
+    value: object
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.value}"
+
+
+def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
+    """
+    Return at most MOST_REMEDIES changes that let the Pod in, those made in the cluster first, of each group the smaller
+    ones first.
+
+    Where no single change does, pairs of them; none if no node would take the Pod then, either.  Where it is too large
+    for all nodes, a larger one is the last of those in the cluster.
+    """
+    finders = _finders(cycle, feasibility)
+    helping = list(_single(cycle, finders)) or list(_pairs(cycle, finders))
+    if refused(feasibility, NODE_RESOURCES_FIT):
+        places = _places_of_new(cycle)
+        larger = [(NOW, partial(_with_larger_node, like=like, place=place)) for like, place in places]
+        helping += islice(_single(cycle, larger), 1)
+    return _printed(helping)
+
+
+def asking_as(pod: IncomingPod, changed: IncomingPod) -> IncomingPod:
+    """Return the Pod with all that a change in its template may change, beside constraints."""
+    return replace(
+        pod,
+        requests=changed.requests,
+        affinity=changed.affinity,
+        tolerations=changed.tolerations,
+        pod_affinity=changed.pod_affinity,
+        ports=changed.ports,
+    )
+
+
+def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]:
+    """Return the functions that find changes against the refusals, each with the place of its changes."""
+    return [
+        *((NOW, finder) for finder in _now(cycle, feasibility)),
+        *((IN_TEMPLATE, finder) for finder in _template(cycle, feasibility)),
+    ]
+
+
+def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
+    """Return at most MOST_REMEDIES of the remedies, half of them of each group where both have more."""
+    unlike: dict[object, Remedy] = {}  # The same Pod may be in the way of two constraints.
+    for remedy in remedies:
+        unlike.setdefault(remedy.edits or remedy.change, remedy)
+    now, template = (_of_place(unlike.values(), where) for where in (NOW, IN_TEMPLATE))
+    of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
+    return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
+
+
+def _of_place(remedies: Iterable[Remedy], where: str) -> list[Remedy]:
+    return [remedy for remedy in remedies if remedy.where == where]
+
+
+class _Tries:
+    """Counts what is tried: `left` is how much more there may be."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.left = NODES_TRIED // max(1, len(cycle.snapshot.nodes))
+
+    def first(self, where: str, variants: Iterator[Variant], most: int) -> Remedy | None:
+        """Return the first of so many variants under which a node takes the Pod."""
+        for change, cycle, edits in islice(variants, min(most, self.left)):
+            self.left -= 1
+            if feasible := feasible_nodes(cycle):
+                return Remedy(change, where, tuple(cycle.snapshot.nodes.names(feasible)), cycle, edits=edits)
+        return None
+
+
+def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
+    """Yield one change of each sort; the sorts of a group share its tries."""
+    hopeful = _hopeful(cycle, finders)
+    for group in (NOW, IN_TEMPLATE):
+        of_group = [finder for where, finder in hopeful if where == group]
+        tries = _Tries(cycle)
+        for done, finder in enumerate(of_group):
+            share = tries.left // (len(of_group) - done)
+            if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(REMEDIES_TRIED, share))):
+                yield remedy
+
+
+def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
+    """Yield two changes together, the second also against what refuses the Pod after the first; one of each sort."""
+    tries = _Tries(cycle)
+    sorts = {_sort(finder) for _, finder in finders}
+    for i, (where, finder) in enumerate(finders):
+        for first in islice(finder(cycle), 1 if tries.left else 0):
+            after = _finders(first.cycle, find_feasible(first.cycle))
+            others = (*finders[i + 1 :], *(finder for finder in after if _sort(finder[1]) not in sorts))
+            for other_where, other in _hopeful(first.cycle, others):
+                both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
+                if remedy := tries.first(both, other(first.cycle), PAIR_TRIES):
+                    edits = None
+                    if first.edits is not None and remedy.edits is not None:
+                        edits = (*first.edits, *remedy.edits)
+                    change, also_now = (
+                        f"{first.change}, and {remedy.change}",
+                        both == IN_TEMPLATE and NOW in (where, other_where),
+                    )
+                    yield remedy._replace(change=change, also_now=also_now, edits=edits)
+
+
+def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
+    """
+    Return the finders that may help: of those that change a constraint, none where nothing but constraints refuses no
+    node, nor where the other constraints refuse those nodes.
+    """
+    anywhere = replace(cycle, pod=replace(cycle.pod, nominated_node=""), constraints=())
+    others_take = feasible_nodes(anywhere)
+    if not others_take:
+        return [finder for finder in finders if _sort(finder[1]) not in OF_CONSTRAINTS]
+    closed = _closed_without(cycle, others_take)
+    return [finder for finder in finders if _changed_constraint(finder[1]) not in closed]
+
+
+def _closed_without(cycle: Cycle, nodes: NodeSet) -> frozenset[int]:
+    """
+    Return the hard constraints, by their index, without each of which the others would still refuse all these nodes.
+
+    Where one is the only one whose key some nodes lack, the others count more nodes without it: that is not told.
+    """
+    hard, there = HardConstraints.of(cycle), cycle.snapshot.nodes
+    constraints = [counts.constraint for counts in hard.counts]
+    refused = [counts.refused_nodes() for counts in hard.counts]
+    closed = set[int]()
+    for i, constraint in enumerate(constraints):
+        labelled = carrying_every_key(there, [*constraints[:i], *constraints[i + 1 :]])
+        if labelled == hard.labelled and not nodes & labelled & ~union([*refused[:i], *refused[i + 1 :]]):
+            closed.add(constraint.index)
+    return frozenset(closed)
+
+
+def _changed_constraint(finder: Finder) -> int | None:
+    """Return the index of the one constraint that a finder changes, None for any other finder."""
+    if not isinstance(finder, partial) or _sort(finder) not in OF_ONE_CONSTRAINT:
+        return None
+    constraint = finder.keywords.get("constraint") or finder.keywords["counts"].constraint
+    return int(constraint.index)
+
+
+def _sort(finder: Finder) -> object:
+    return finder.func if isinstance(finder, partial) else finder
+
+
+def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
+    """Yield the functions that find changes in the cluster."""
+    nodes = cycle.snapshot.nodes
+    key = first_key(cycle.constraints)
+    by_domain = nodes.domains(key) if key else {"": nodes.all}
+    for plugin in (NODE_UNSCHEDULABLE, TAINT_TOLERATION):
+        shut = refused(feasibility, plugin)
+        for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
+            yield partial(_opened, which=members & shut, place=place_name(key, domain))
+    lost = _lost(cycle)
+    for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
+        yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
+    if feasibility.spread.unlabelled:
+        misspelt = misspelt_keys(cycle)
+        for constraint in _hard(cycle):
+            if constraint.topology_key not in misspelt:
+                yield partial(_labelled, key=constraint.topology_key)
+    for groups in (
+        *(obstacle.groups for obstacle in obstacles(cycle, feasibility)),
+        *volume_changes.in_the_way(cycle, feasibility),
+    ):
+        yield partial(_without_group, groups=groups)
+    yield from volume_changes.in_cluster(cycle, feasibility, key)
+    for like, place in _places_of_new(cycle):
+        yield partial(_with_node, like=like, place=place)
+    for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
+        if other:
+            yield partial(_with_domain, key=other)
+    if refused(feasibility, NODE_RESOURCES_FIT):
+        yield _with_room  # A person has to find out of whom: Pods that a controller makes again come back.
+    for counts in feasibility.spread.domains:
+        for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
+            yield partial(_without_bare_pods, counts=counts, domain=domain)
+
+
+def _lost(cycle: Cycle) -> NodeSet:
+    """Return the nodes that nobody reaches."""
+    return union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
+
+
+def _places_of_new(cycle: Cycle) -> Iterator[tuple[NodeSet, str]]:
+    """Yield the places in which there may be a node more, each after the nodes of which it may be like one."""
+    nodes, key, there = cycle.snapshot.nodes, first_key(cycle.constraints), cycle.snapshot.nodes.all & ~_lost(cycle)
+    if not key and cycle.mounts.claims and nodes.domains(ZONE):
+        key = ZONE
+    by_domain = nodes.domains(key) if key else {"": nodes.all}
+    for domain, members in islice(largest_first(by_domain, there), MOST_REMEDIES):
+        yield members & there, place_name(key, domain)
+
+
+def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
+    """Yield the functions that find changes in the Pod's template."""
+    meant = misspelt_keys(cycle)
+    for constraint in _hard(cycle):
+        if constraint.topology_key in meant:
+            right = Change("topologyKey", "topology_key", meant[constraint.topology_key])
+            yield partial(_with_constraint, constraint=constraint, changes=[right])
+    for constraint in _hard(cycle):
+        yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))
+    for counts in feasibility.spread.domains:
+        yield partial(_with_fewer_domains, counts=counts)
+        yield partial(_with_larger_skew, counts=counts)
+    for taint in islice(_untolerated(cycle), MOST_REMEDIES):
+        yield partial(_tolerating, taint=taint)
+    if refused(feasibility, NODE_RESOURCES_FIT):
+        yield _requesting_less
+    if refused(feasibility, NODE_AFFINITY) or feasibility.rejected:
+        yield _without_affinity
+    yield from affinity_changes.in_template(cycle, feasibility)
+    for constraint in _hard(cycle):
+        soften = Change("whenUnsatisfiable", "when_unsatisfiable", SOFT)
+        yield partial(_with_constraint, constraint=constraint, changes=[soften])
+    for constraint in _hard(cycle):
+        yield partial(_without_constraint, constraint=constraint)
+
+
+def misspelt_keys(cycle: Cycle) -> dict[str, str]:
+    """Return the topology keys of hard constraints that no node has, each with the well-known key that was meant."""
+    there = cycle.snapshot.nodes.label_keys
+    short = {known.rpartition("/")[2]: known for known in {*TOPOLOGY_LABELS, HOSTNAME} & there}
+    absent = {constraint.topology_key for constraint in _hard(cycle)} - there
+    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or short.get(key)) is not None}
+
+
+def _hard(cycle: Cycle) -> list[Constraint]:
+    return [constraint for constraint in cycle.constraints if constraint.hard]
+
+
+def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
+    """Yield a node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
+    closed = [
+        (node, [taint for taint in node.taints if _keeps_off(taint, cycle)])
+        for node in cycle.snapshot.nodes.members(which)
+    ]
+    closed.sort(
+        key=lambda closed_node: sum(taint.key != CORDONED.key for taint in closed_node[1])
+    )  # An uncordon is the least.
+    for node, closing in closed[:MOST_REMEDIES]:
+        cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
+        set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
+        if any(taint.key.startswith(RESERVED) for taint in set_by_people):
+            continue
+        taints = tuple([taint for taint in node.taints if taint not in closing])
+        changes = [f"uncordon {node.name}"] if cordoned else []
+        changes += [f"remove the taint {taint} from {node.name}" for taint in set_by_people]
+        opened = replace(node, unschedulable=False, taints=taints)
+        edits = [ClusterEdit(("uncordon", node.name), (node.name,))] if cordoned else []
+        edits += [_untainting(node.name, taint) for taint in set_by_people]
+        yield Variant(
+            " and ".join(changes) + (f" ({place})" if place else ""), with_changed(cycle, opened), tuple(edits)
+        )
+
+
+def _untainting(node: str, taint: Taint) -> ClusterEdit:
+    return ClusterEdit(("taint", "node", node, f"{taint}-"), (node,), (taint.key, taint.value))
+
+
+def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
+    """Yield the removal of nodes that nobody reaches, whose Node objects are left and count as empty."""
+    nodes = cycle.snapshot.nodes
+    names = list(nodes.names(which))
+    left = SchedulerNodes(nodes.members(nodes.all & ~which))
+    shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
+    words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
+    where = f" ({place})" if place else ""
+    edit = ClusterEdit(("delete", "node", *names), tuple(names))
+    yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=left)), (edit,))
+
+
+def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
+    return untolerated_taint([taint], cycle.pod.tolerations, DO_NOT_SCHEDULE) is not None
+
+
+def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
+    """
+    Yield fewer of the counted Pods in one domain, as many as its skew is too large, of those that nothing makes again.
+
+    A Pod that a controller makes again would wait in place of this one.
+    """
+    constraint, snapshot = counts.constraint, cycle.snapshot
+    key, nodes = constraint.topology_key, cycle.snapshot.nodes
+    counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle))) & nodes.domains(key)[domain]
+    bare = [named for node in nodes.names(counted) for named in snapshot.pods_of(node) if _is_bare(named, cycle)]
+    bare = sorted(named for named in bare if constraint.selector.matches(dict(named.pod.labels)))
+    least = max(1, counts.skew(domain, counts.min_match_num) - constraint.max_skew)
+    for number in range(least, min(len(bare), MOST_PODS_DELETED) + 1):
+        yield _deleted(cycle, bare[:number], f"on {domain}" if key == HOSTNAME else place_name(key, domain))
+
+
+def _without_group(cycle: Cycle, *, groups: Iterable[Sequence[NamedPod]]) -> Iterator[Variant]:
+    """Yield one of the groups of Pods deleted, the smallest first, where nothing makes any of its Pods again."""
+    few = (group for group in groups if 0 < len(group) <= MOST_PODS_DELETED)
+    for group in sorted(few, key=len):
+        if all(_is_bare(named, cycle) for named in group):
+            on = sorted({named.pod.node for named in group})
+            yield _deleted(cycle, sorted(group), f"on {' and '.join(on)}")
+
+
+def _deleted(cycle: Cycle, pods: Sequence[NamedPod], place: str) -> Variant:
+    snapshot, namespace, names = cycle.snapshot, cycle.pod.namespace, [named.name for named in pods]
+    for named in pods:
+        snapshot = without_pod(snapshot, namespace, named.name, named.pod)
+    words = f"delete {pods_by_name(names)}, which no controller creates again ({place})"
+    return Variant(words, replace(cycle, snapshot=snapshot), (deleting(namespace, *names),))
+
+
+def pods_by_name(names: Sequence[str]) -> str:
+    """Return Pods in words such as `Pods web-1 and web-2`."""
+    return f"Pod {names[0]}" if len(names) == 1 else f"Pods {', '.join(names[:-1])} and {names[-1]}"
+
+
+def _is_bare(named: NamedPod, cycle: Cycle) -> bool:
+    """Return whether a Pod of the same namespace is still there, also in a run, and no controller makes it again."""
+    pod, groups = named.pod, cycle.snapshot.pods.get(cycle.pod.namespace, {})
+    if named.namespace != cycle.pod.namespace or pod.owned or not pod.spreads or pod.labels not in groups:
+        return False
+    return bool(groups[pod.labels].nodes.get(pod.node)) and named in cycle.snapshot.pods_of(pod.node)
+
+
+def _with_room(cycle: Cycle) -> Iterator[Variant]:
+    """Yield as much free on a node as the Pod lacks there, first on the nodes that lack least."""
+    snapshot = cycle.snapshot
+    lacking_least = sorted(_lacking(cycle), key=lambda lack: (share(lack[2], lack[0].allocatable), lack[0].name))
+    for node, used, lack in lacking_least:
+        if (left := freed(used, lack)) is not None:
+            changed = replace(snapshot, usage={**snapshot.usage, node.name: left})
+            yield Variant(f"free {in_words(lack)} on {node.name}", replace(cycle, snapshot=changed))
+
+
+def _lacking(cycle: Cycle) -> Iterator[tuple[SchedulerNode, Usage, Lack]]:
+    """Yield the nodes that have too little room, and would otherwise take the Pod."""
+    pod, snapshot = cycle.pod, cycle.snapshot
+    kept = nominated_for(cycle)
+    with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
+    for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
+        used = snapshot.usage.get(node.name, UNUSED)
+        with_kept = used
+        for _, nominated in kept.get(node.name, ()):
+            with_kept = with_kept.plus(nominated.requests, 1)
+        lack = lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, with_kept)
+        if any(lack):
+            yield node, used, lack
+
+
+def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
+    """Label a node that lacks the key with the value that is true of it; a hostname is its own name."""
+    nodes = cycle.snapshot.nodes
+    lacking_key = islice(nodes.members(nodes.all & ~nodes.carrying(key)), ALIKE)
+    if key == HOSTNAME:
+        for node in lacking_key:
+            edit = ClusterEdit(("label", "node", node.name, f"{key}={node.name}"), (node.name,), (key, node.name))
+            yield Variant(
+                f"label {node.name} with {key}={node.name}", _with_label(cycle, node, key, node.name), (edit,)
+            )
+        return
+    what = key.rpartition("/")[2]
+    largest = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))
+    values = (*largest[:MOST_REMEDIES], NEW_NODE)
+    for node in lacking_key:
+        labelled = {value: _with_label(cycle, node, key, value) for value in values}
+        helping = [value for value in values if feasible_nodes(labelled[value])]
+        words = f"label {node.name} with its {what} ({key})"
+        if helping:
+            named = [f"a new {what}" if value == NEW_NODE else value for value in helping]
+            only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(named)}"
+            yield Variant(f"{words}{only}", labelled[helping[0]])
+
+
+def _with_label(cycle: Cycle, node: SchedulerNode, key: str, value: str) -> Cycle:
+    return with_changed(cycle, replace(node, labels={**node.labels, key: value}))
+
+
+def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
+    """Yield a node more, such as one of each size there is, without what closes it."""
+    for node in islice(_sizes(cycle, like), SIZES):
+        yield Variant(_added(cycle, node, f"(such as {node.name})", place), with_new(cycle, node, {}))
+
+
+def _sizes(cycle: Cycle, like: NodeSet) -> Iterable[SchedulerNode]:
+    """Return a node of each size there is."""
+    sizes: dict[Allocatable, SchedulerNode] = {}
+    for node in cycle.snapshot.nodes.members(like):
+        if not node.name.startswith(NEW_NODE):
+            sizes.setdefault(node.allocatable, node)
+    return sizes.values()
+
+
+def _added(cycle: Cycle, node: SchedulerNode, which: str, place: str) -> str:
+    keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
+    return f"add {'an untainted' if keeps_off else 'a'} node {which}{f' to {place}' if place else ''}"
+
+
+def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
+    """Yield a node with what the Pod lacks on an empty one, like the one on which it lacks least; none if it fits."""
+    lacks = [
+        (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, UNUSED), node)
+        for node in _sizes(cycle, like)
+    ]
+    if not lacks or not all(any(lack) for lack, _ in lacks):
+        return
+    lack, node = min(lacks, key=lambda lacking_node: share(lacking_node[0], lacking_node[1].allocatable))
+    has, scalars = node.allocatable, dict(node.allocatable.scalars)
+    larger = Lack(
+        lack.pods and has.pods + lack.pods,
+        lack.milli_cpu and has.milli_cpu + lack.milli_cpu,
+        lack.memory and has.memory + lack.memory,
+        lack.ephemeral_storage and has.ephemeral_storage + lack.ephemeral_storage,
+        tuple([(name, scalars.get(name, 0) + amount) for name, amount in lack.scalars]),
+    )
+    allocatable = Allocatable(
+        larger.milli_cpu or has.milli_cpu,
+        larger.memory or has.memory,
+        larger.ephemeral_storage or has.ephemeral_storage,
+        tuple(sorted({**scalars, **dict(larger.scalars)}.items())),
+        larger.pods or has.pods,
+    )
+    words = _added(cycle, node, f"such as {node.name}, but with at least {in_words(larger)}", place)
+    yield Variant(words, with_new(cycle, replace(node, allocatable=allocatable), {}))
+
+
+def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
+    """Yield a node in a domain of its own, else as those there are."""
+    nodes = cycle.snapshot.nodes
+    for node in islice(nodes.members(nodes.carrying(key)), 1):
+        domain = unused(NEW_NODE, nodes.domains(key))
+        what = key.rpartition("/")[2]
+        yield Variant(f"add a node (such as {node.name}) in a new {what}", with_new(cycle, node, {key: domain}))
+
+
+def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:
+    for change in changes:
+        read: dict[str, Any] = {change.attribute: change.value}
+        edit = partial(template_edits.with_constraint, constraint=constraint, fields={change.field: change.value})
+        after = _with_constraints(cycle, constraint, (replace(constraint, **read),))
+        yield Variant(f"{change} on constraint {constraint.index}", after, (edit,))
+
+
+def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Constraint]) -> Cycle:
+    return replace(
+        cycle,
+        constraints=tuple(
+            [
+                new
+                for constraint_of_pod in cycle.constraints
+                for new in (instead if constraint_of_pod.index == constraint.index else (constraint_of_pod,))
+            ]
+        ),
+    )
+
+
+def _policies(constraint: Constraint) -> list[Change]:
+    """Return other node inclusion policies than the constraint has."""
+    policies: list[Change] = []
+    if constraint.node_taints_policy == IGNORE:
+        policies.append(Change("nodeTaintsPolicy", "node_taints_policy", HONOR))
+    other = IGNORE if constraint.node_affinity_policy == HONOR else HONOR
+    return [*policies, Change("nodeAffinityPolicy", "node_affinity_policy", other)]
+
+
+def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
+    """Yield a minDomains that the eligible domains reach."""
+    reached = max(1, len(counts.eligible))
+    if reached < counts.constraint.min_domains:
+        fewer = Change("minDomains", "min_domains", reached)
+        yield from _with_constraint(cycle, constraint=counts.constraint, changes=[fewer])
+
+
+def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
+    """Yield the smallest maxSkew that helps, or else that opens a domain; a larger one opens no less."""
+    skews = sorted({counts.skew(domain, counts.min_match_num) for domain in counts.refused()})
+    changes = [Change("maxSkew", "max_skew", skew) for skew in skews]
+    variants = list(_with_constraint(cycle, constraint=counts.constraint, changes=changes))
+    smallest = bisect_left(variants, True, key=lambda variant: bool(feasible_nodes(variant.cycle)))
+    yield from variants[smallest : smallest + 1] or variants[:1]
+
+
+def _untolerated(cycle: Cycle) -> Iterator[Taint]:
+    """Yield the taints to which a toleration may be added, those of the most nodes first."""
+    tainted = cycle.reach.untolerated.items()
+    for taint, _ in sorted(tainted, key=lambda tainted_nodes: (-tainted_nodes[1].bit_count(), tainted_nodes[0])):
+        if not taint.key.startswith(RESERVED):
+            yield taint
+
+
+def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
+    toleration = Toleration(taint.key, EQUAL, taint.value, taint.effect)
+    pod = replace(cycle.pod, tolerations=(*cycle.pod.tolerations, toleration))
+    edit = partial(template_edits.tolerating, toleration=toleration)
+    yield Variant(f"add a toleration of {taint}", replace(cycle, pod=pod), (edit,))
+
+
+def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
+    """Yield requests that fit on a node, those that are lowered least first, as far as enough is left of each."""
+    requests = cycle.pod.requests
+    asked = Allocatable(*requests[:4], pods=1)
+    lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
+    lacks = {lack for lack in lacks if leaves_enough(requests, lack)}
+    for lack in sorted(lacks, key=lambda lack: (share(lack, asked), lack)):
+        lowest = replace(cycle.pod, requests=lowered(requests, lack))
+        edit = partial(template_edits.requesting_less, lack=lack)
+        words = f"lower the requests: {lowering_in_words(requests, lack)}"
+        yield Variant(words, replace(cycle, pod=lowest), (edit,))
+
+
+def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
+    pod = replace(cycle.pod, affinity=ANY_NODE)
+    words = "remove the nodeSelector and the required node affinity"
+    yield Variant(words, replace(cycle, pod=pod), (template_edits.without_node_affinity,))
+
+
+def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:
+    edit = partial(template_edits.with_constraint, constraint=constraint, fields=None)
+    yield Variant(f"remove constraint {constraint.index}", _with_constraints(cycle, constraint, ()), (edit,))
+
+
+OF_ONE_CONSTRAINT = frozenset({_with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint})
+OF_CONSTRAINTS = OF_ONE_CONSTRAINT | {_without_bare_pods}

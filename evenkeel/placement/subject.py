@@ -1,0 +1,337 @@
+"""
+The Pod that is asked about: one that is there, or the next replica of a workload; and what else is to be said of it.
+
+    Pod ────────────────────────────────────────────┐
+    workload ── its template, its controller's labels ┴──> Subject ──with the cluster──> Cycle
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from evenkeel.objects.claim_templates import claims_of_set, ephemeral_claims
+from evenkeel.objects.pod_object import PodObject, ScheduledCondition, read_pod
+from evenkeel.objects.pod_templates import (
+    find_new_replica_set,
+    pod_from_template,
+    replica_sets,
+    template_of,
+    with_revision,
+)
+from evenkeel.objects.workload_object import WorkloadObject, read_workload_object
+from evenkeel.placement.created_pods import BARE_CREATION, CreatedPod, PodCreation, created
+from evenkeel.placement.gaps import used_by
+from evenkeel.scheduler.counts import FINISHED, BoundPod
+from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
+from evenkeel.scheduler.snapshot import Snapshot, read_object
+from evenkeel.scheduler.snapshot_changes import without_pod
+from evenkeel.scheduler.storage import NO_STORAGE, Claim, Storage
+from evenkeel.scheduler.storage_objects import names_class, read_claim
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import FieldError, FieldPath, Raw, as_list, as_mapping
+from webhook.kubernetes.kinds import CONSTRAINTS_PATH, KINDS, Kinds
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.reader import Reader
+from webhook.kubernetes.references import ObjectKey, ObjectRef, Owner, owner_of
+from webhook.kubernetes.workload import Workload, parse_workloads
+from webhook.spread.constraint import read_constraints
+from webhook.spread.default_constraints import SYSTEM_DEFAULTS, constraints_in_force
+from webhook.spread.default_selector import default_selector
+from webhook.spread.validation import in_one_line, validate
+
+UNSCHEDULABLE_REASON = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
+FROM_POD, POLICY, FROM_SCHEDULER = "pod", "policy", "scheduler"  # Where the constraints in force come from.
+
+DAEMON = "A DaemonSet ties one Pod to each node that it may use, by node affinity: each node is judged alone."
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSubject:
+    """
+    A Pod as it would be placed: one of the cluster or of a file, or the next replica of a workload, without a name.
+
+    `ref` is the Pod, or the workload whose next replica it is.  `made_by` is what made it, as far up as it is known, or
+    the workload itself.  `phase` and `node` are empty for a Pod that is not there yet.  `remarks` are what keeps the
+    scheduler from looking at it, and what else it heeds; `unmodelled` is what it uses and is not computed.  `path` is
+    where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.  `refusals` are why
+    kube-apiserver would not create it.  `claims` are those that controllers make for it, if they are not there.
+    """
+
+    pod: PodObject
+    ref: ObjectRef
+    made_by: ObjectRef | None
+    phase: str
+    node: str
+    verdict: ScheduledCondition
+    remarks: tuple[str, ...]
+    unmodelled: tuple[str, ...]
+    path: FieldPath = ()
+    refusals: tuple[FieldError, ...] = ()
+    claims: tuple[Raw, ...] = ()
+
+    @property
+    def raw(self) -> Raw:
+        """The Pod in JSON."""
+        return self.pod.raw
+
+    @property
+    def workload(self) -> str:
+        """What made it, e.g. `Deployment/web`; "" if nothing did."""
+        return f"{self.made_by.kind}/{self.made_by.name}" if self.made_by is not None else ""
+
+    @property
+    def api_group(self) -> str:
+        """The API group of what made it; "", that of Pods, if nothing did."""
+        return self.made_by.group if self.made_by is not None else ""
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a Pod, and not what makes Pods."""
+        return self.ref.kind == "Pod"
+
+    @property
+    def scheduler(self) -> str:
+        """The name of the scheduler that places it."""
+        return self.pod.scheduler_name
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is a Pod that is in the cluster."""
+        return self.phase != ""
+
+
+def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
+    """Return a Pod of the cluster as what is asked about; `others` holds what may own it."""
+    pod = read_pod(raw)
+    return PlacementSubject(
+        pod,
+        ObjectRef.of(raw),
+        maker_of(pod, others),
+        pod.phase or "Pending",
+        pod.node,
+        pod.scheduled_condition,
+        tuple(_remarks(pod)),
+        tuple(used_by(pod.spec)),
+    )
+
+
+def of_new_pod(raw: Raw, others: Mapping[ObjectKey, Raw], creation: PodCreation = BARE_CREATION) -> PlacementSubject:
+    """Return a Pod that is not in the cluster yet as what is asked about, completed by its `creation`."""
+    made = created(raw, creation)
+    subject = of_pod(made.raw, others)
+    return replace(
+        subject,
+        phase="",
+        node="",
+        verdict=ScheduledCondition(),
+        remarks=(*subject.remarks, *_additions(made)),
+        refusals=made.errors,
+        claims=tuple(ephemeral_claims(made.raw)),
+    )
+
+
+def _additions(made: CreatedPod) -> Iterator[str]:
+    """Yield what kube-apiserver would add to a new Pod."""
+    if made.added:
+        yield f"Added as kube-apiserver would: {', '.join(made.added)}."
+
+
+def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
+    """Return a remark on a Pod that none of the profiles places."""
+    if subject.scheduler in profiles:
+        return ()
+    return (f'The scheduler "{subject.scheduler}" places it. This answer is what kube-scheduler would do.',)
+
+
+def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> Snapshot:
+    """Return the snapshot in which the subject, if it is bound, is not counted itself."""
+    if not subject.node:
+        return snapshot
+    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
+    return without_pod(snapshot, namespace, subject.ref.name, kept) if isinstance(kept, BoundPod) else snapshot
+
+
+def next_replica(
+    raw: Raw,
+    others: Mapping[ObjectKey, Raw],
+    kinds: Kinds = KINDS,
+    creation: PodCreation = BARE_CREATION,
+    revision: str = "",
+) -> tuple[PlacementSubject, ...]:
+    """
+    Return the next Pod of each template of a workload, completed by its `creation`; none without a known template.
+
+    A Pod of a StatefulSet is of the `revision`, if one is given.
+    """
+    workload_object, subjects = read_workload_object(raw), []
+    made_by = _top(workload_object.owner, workload_object.ref.namespace, others) or workload_object.ref
+    for workload, uncreated in uncreated_pods(workload_object, others, kinds):
+        made = created(with_revision(uncreated, revision) if revision else uncreated, creation)
+        pod = read_pod(made.raw)
+        subjects.append(
+            PlacementSubject(
+                pod,
+                workload_object.ref,
+                made_by,
+                "",
+                "",
+                ScheduledCondition(),
+                (*_remarks(pod), *((DAEMON,) if workload.kind.kind == "DaemonSet" else ()), *_additions(made)),
+                tuple(used_by(pod.spec)),
+                workload.path[:-2],
+                made.errors,
+                (*_claims_of(workload_object), *ephemeral_claims(made.raw)),
+            )
+        )
+    return tuple(subjects)
+
+
+def _claims_of(owner: WorkloadObject) -> Iterator[Raw]:
+    ref = owner.ref
+    return claims_of_set(owner.volume_claim_templates, ref.name, ref.namespace, owner.next_ordinal)
+
+
+def uncreated_pods(
+    workload_object: WorkloadObject, others: Mapping[ObjectKey, Raw], kinds: Kinds
+) -> Iterator[tuple[Workload, Raw]]:
+    """Yield the next Pod of each template of a workload as its controller sends it to kube-apiserver."""
+    for workload in parse_workloads(workload_object.raw, kinds):
+        template = template_of(workload_object.raw, workload)
+        if not template:
+            continue
+        owner: WorkloadObject | None = workload_object
+        if workload.kind.kind == "Deployment":
+            owner = find_new_replica_set(workload_object, template, replica_sets(workload_object.ref, others))
+        yield workload, pod_from_template(template, workload, owner)
+
+
+def maker_of(pod: PodObject, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
+    """Return the topmost known owner of a Pod; None if it has no controller."""
+    return _top(pod.owner, pod.namespace, others)
+
+
+def _top(owner: Owner | None, namespace: str, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
+    """Follow at most three owner references, and return the last owner that they name; None if there is none."""
+    top = None
+    for _ in range(3):
+        if owner is None:
+            break
+        top = ObjectRef(owner.api_version, owner.kind, namespace, owner.name)
+        above = others.get(top.key)
+        owner = owner_of(above) if above is not None else None
+    return top
+
+
+def _remarks(pod: PodObject) -> Iterator[str]:
+    """Yield what keeps kube-scheduler from placing the Pod, or is about to."""
+    if pod.static:
+        yield "It is a static Pod: the kubelet of its node runs it from a file, and no scheduler places it."
+    if pod.phase in FINISHED:
+        yield f"It has finished ({pod.phase}): it is not placed again, and no longer counts."
+    if pod.terminating:
+        yield "It is being deleted: it is not placed, and no longer counts."
+    if pod.scheduling_gates:
+        gates = ", ".join(pod.scheduling_gates)
+        yield f"The scheduler ignores it until its scheduling gates are removed: {gates}."
+    if pod.spec.get("schedulingGroup"):
+        yield "It waits until there is room for all Pods of its scheduling group."
+    if pod.priority > 0 and not pod.node and not pod.preempts:
+        yield f"It has priority {pod.priority}, and preempts no other Pods."
+
+
+def attempt_likeness(subject: PlacementSubject) -> tuple[str, str]:
+    """
+    Return what decides where a Pod may run now: beside its likeness its name, which is that of ephemeral volumes, and
+    by which it is known where a node is nominated for it.
+    """
+    volumes = map(as_mapping, as_list(subject.pod.spec.get("volumes")))
+    named = subject.pod.nominated_node or any(volume.get("ephemeral") for volume in volumes)
+    return likeness(subject), subject.ref.name if named else ""
+
+
+def likeness(subject: PlacementSubject) -> str:
+    """Return what Pods that are alike have in common, from which other Pods differ."""
+    pod = subject.pod
+    return json.dumps([pod.namespace, pod.owner, pod.labels, pod.spec], sort_keys=True, default=str)
+
+
+class Attempt(NamedTuple):
+    """
+    The attempt to place a Pod, and where the constraints in force come from: FROM_POD, POLICY or
+    FROM_SCHEDULER.
+
+    `errors` are fields that cannot be read, and what keeps kube-apiserver from creating the Pod.
+    """
+
+    cycle: Cycle
+    source: str
+    errors: tuple[str, ...]
+
+
+def attempt(
+    subject: PlacementSubject,
+    snapshot: Snapshot,
+    features: Features,
+    defaults: Sequence[dict[str, object]] | None = None,
+    profile: Profile = USUAL_PROFILE,
+) -> Attempt:
+    """
+    Return how kube-scheduler would try to place the subject in `snapshot`; one that is bound, as if it were not.
+
+    `defaults` are the constraints that evenkeel's policy gives a new Pod that has none; None if there is no policy, and
+    those of the scheduler's `profile` hold.
+    """
+    reader = Reader()
+    pod = read_incoming_pod(reader, subject.raw, features)
+    if subject.node:
+        pod = replace(pod, node_name="", name="", nominated_node="")
+    written = subject.pod.constraints
+    selector = default_selector(pod.namespace, pod.labels, subject.pod.owner, snapshot).selector
+    of_policy = defaults if not subject.exists else None
+    of_scheduler = (
+        SYSTEM_DEFAULTS if profile.defaults is None else [dict(constraint) for constraint in profile.defaults]
+    )
+    given = of_scheduler if of_policy is None else of_policy
+    constraints = constraints_in_force(written, pod.labels, given, selector, features)
+    source = FROM_POD if written else FROM_SCHEDULER if of_policy is None else POLICY
+    heeded = tuple([constraint for constraint in constraints if profile.heeds(constraint)])
+    if subject.claims:
+        snapshot = replace(snapshot, storage=with_expected(snapshot.storage or NO_STORAGE, subject.claims))
+    cycle = Cycle(pod, heeded, snapshot, features, source == FROM_SCHEDULER and profile.defaults is None, profile)
+    errors = [*reader.errors, *_errors(subject, pod.labels, features)]
+    located = (error._replace(path=(*subject.path, *error.path)) for error in errors)
+    return Attempt(cycle, source, tuple(dict.fromkeys(map(in_one_line, located))))
+
+
+def with_expected(storage: Storage, claims: Iterable[Raw]) -> Storage:
+    """
+    Return what there is of volumes with claims that are about to be made, as far as they are not there.
+    """
+    expected = (expected_claim(storage, raw) for raw in claims)
+    return storage.with_claims([claim for claim in expected if (claim.namespace, claim.name) not in storage.claims])
+
+
+def expected_claim(storage: Storage, raw: Raw) -> Claim:
+    """
+    Return a claim that is about to be made, of the default class if it names none.
+
+    upstream: admission.go:claimDefaulterPlugin.Admit (v1.37)
+    """
+    claim = replace(read_claim(Reader(), raw), expected=True)
+    return claim if names_class(raw) else replace(claim, class_name=storage.default_class)
+
+
+def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:
+    """Yield why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
+    written = subject.pod.constraints
+    yield from subject.refusals
+    if not subject.exists:
+        merged = subject.pod.stored  # The API server merges matchLabelKeys when it accepts a Pod.
+        yield from validate(written, labels, CONSTRAINTS_PATH, merged=merged, features=features)
+    else:
+        for type_, at, value, detail in read_constraints(written, features).mistyped:
+            yield FieldError(type_, (*CONSTRAINTS_PATH, *at), value, detail)

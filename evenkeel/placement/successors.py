@@ -1,0 +1,155 @@
+"""
+The Pod that a controller makes in place of one that waits once that is deleted, of the template as it is now.
+
+    Pods that wait, their StatefulSet or ReplicaSet ──its template has changed──> their successors ──tried──> Remedy
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from evenkeel.objects.claim_templates import claims_of_set
+from evenkeel.objects.pod_object import PodObject
+from evenkeel.objects.pod_templates import (
+    find_new_replica_set,
+    pod_from_template,
+    replica_sets,
+    template_of,
+)
+from evenkeel.objects.workload_object import IF_DELETED, WorkloadObject, reach_of_template, read_workload_object
+from evenkeel.placement.created_pods import PodCreation, read_creation
+from evenkeel.placement.inferred_defaults import DefaultsOf, none_given
+from evenkeel.placement.kubectl_commands import deleting, read_template
+from evenkeel.placement.remedies import NOW, Remedy
+from evenkeel.placement.subject import PlacementSubject, attempt, of_new_pod
+from evenkeel.scheduler.framework import feasible_nodes
+from evenkeel.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
+from webhook.kubernetes.fields import Raw, as_mapping, texts_at
+from webhook.kubernetes.kinds import APPS, KINDS
+from webhook.kubernetes.labels import labels_in
+from webhook.kubernetes.names import REVISION_HASH
+from webhook.kubernetes.references import ObjectKey, ObjectRef
+from webhook.kubernetes.workload import parse_workloads
+
+WITH_REVISIONS = (APPS, "StatefulSet")
+
+
+def keeps_waiting_pods(raw: Raw) -> bool:
+    """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
+    ref = ObjectRef.of(raw)
+    if (ref.api_version, ref.kind) == WITH_REVISIONS and read_workload_object(raw).stateful_set_update.ordered:
+        return True
+    return ref.kind != "DaemonSet" and reach_of_template(raw) == IF_DELETED  # Its Pods are tied each to a node.
+
+
+def made_again(
+    subjects: Sequence[PlacementSubject],
+    cycle: Cycle,
+    others: Mapping[ObjectKey, Raw],
+    defaults: DefaultsOf = none_given,
+    profiles: Profiles = USUAL_PROFILES,
+) -> Remedy | None:
+    """
+    Return the deletion of Pods of one workload that wait, where a node takes those that are made in their place.
+
+    `cycle` is the attempt to place any of them.  It is None where no template has changed since they were made, where
+    their controller replaces them itself or makes none again, and where none of the `profiles` places what it makes.
+    """
+    old = [(subject, owner) for subject in subjects if (owner := _changed_owner(subject, others)) is not None]
+    if not old:
+        return None
+    subject = _successor(*old[0], others, read_creation(others, cycle.features))
+    profile = profiles.get(subject.scheduler)
+    if profile is None or subject.pod.scheduling_gates or subject.pod.node:  # kube-scheduler does not place it.
+        return None
+    tried = attempt(subject, cycle.snapshot, cycle.features, defaults(subject), profile)
+    nodes = 0 if tried.errors else feasible_nodes(tried.cycle)
+    if not nodes:
+        return None
+    names = tuple([of_old.ref.name for of_old, _ in old])
+    return deletion(subject.ref.namespace, names, tuple(cycle.snapshot.nodes.names(nodes)), tried.cycle)
+
+
+def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cycle: Cycle) -> Remedy:
+    """Return the deletion of Pods that wait, in whose place others are made, which these nodes take."""
+    single = len(names) == 1
+    pods = f"Pod {names[0]}: its" if single else f"the {len(names):,} Pods that wait: their"
+    words = f"delete {pods} controller creates {'it' if single else 'them'} again from the new template"
+    return Remedy(words, NOW, nodes, cycle, edits=(deleting(namespace, *names),), remade=names)
+
+
+def with_successors(fixes: Sequence[Remedy], again: Remedy | None, *, outdated: bool = False) -> tuple[Remedy, ...]:
+    """
+    Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template.
+
+    Of a Pod that is `outdated` there is none in the template, either: it is another than that of the Pod.
+    """
+    kept = fixes if again is None and not outdated else [fix for fix in fixes if fix.where == NOW]
+    return tuple(kept) if again is None else (again, *kept)
+
+
+def changed_since(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> str:
+    """
+    Return the workload whose template has changed since it made a Pod, e.g. `StatefulSet/db`; "" where none is known.
+
+    It is a StatefulSet, which tells its revisions, or a Deployment, whose newest ReplicaSet has its template.
+    """
+    pod = subject.pod
+    raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
+    if raw is None:
+        return ""
+    owner = read_workload_object(raw)
+    if (owner.ref.api_version, owner.ref.kind) == WITH_REVISIONS:
+        revisions = {pod.revision_hash, owner.update_revision}
+        return f"{owner.ref.kind}/{owner.ref.name}" if "" not in revisions and len(revisions) == 2 else ""
+    above = others.get(owner.owner.key(pod.namespace)) if owner.owner is not None else None
+    if above is None or ObjectRef.of(above).key[:2] != ("apps", "Deployment"):
+        return ""
+    deployment = read_workload_object(above)
+    newest = find_new_replica_set(deployment, deployment.template, replica_sets(deployment.ref, others))
+    is_newest = newest is not None and newest.ref == owner.ref
+    return "" if is_newest else f"{deployment.ref.kind}/{deployment.ref.name}"
+
+
+def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> WorkloadObject | None:
+    """
+    Return the owner of a Pod that keeps it, and would make its successor of another template; else None.
+
+    Only a StatefulSet tells its revisions; of what has none the attempt shows whether the template differs.
+    """
+    pod = subject.pod
+    raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
+    if raw is None or pod.terminating or not keeps_waiting_pods(raw) or read_template(raw, pod.spec) is None:
+        return None
+    owner = read_workload_object(raw)
+    if owner.terminating or owner.replicas == 0 or not _is_of(pod, owner):
+        return None
+    if (owner.ref.api_version, owner.ref.kind) != WITH_REVISIONS:
+        return owner if owner.owner is None else None  # What owns a ReplicaSet makes another for a new template.
+    update = owner.stateful_set_update
+    numbered = range(update.first, owner.next_ordinal)
+    named = pod.name == f"{owner.ref.name}-{pod.ordinal}"
+    is_wanted = named and pod.ordinal in numbered and update.is_updated(pod.ordinal)
+    known = pod.revision_hash and owner.update_revision
+    return None if not is_wanted or (known and pod.revision_hash == owner.update_revision) else owner
+
+
+def _is_of(pod: PodObject, owner: WorkloadObject) -> bool:
+    """Return whether a Pod is of this very owner, and not of one that had its name before."""
+    uid, of_pod = texts_at(owner.raw, "metadata.uid")[0], pod.owner.uid if pod.owner is not None else ""
+    return uid == of_pod or not (uid and of_pod)
+
+
+def _successor(
+    subject: PlacementSubject, owner: WorkloadObject, others: Mapping[ObjectKey, Raw], creation: PodCreation
+) -> PlacementSubject:
+    """Return the Pod that the owner of this one makes of its template, with the same name."""
+    pod, ref = subject.pod, owner.ref
+    workload = next(iter(parse_workloads(owner.raw, KINDS)))
+    made = pod_from_template(template_of(owner.raw, workload), workload, owner, pod.ordinal)
+    own = {key: pod.labels[key] for key in workload.kind.addable & pod.labels.keys() if key != REVISION_HASH}
+    named = {**as_mapping(made.get("metadata")), "name": pod.name, "labels": {**labels_in(made), **own}}
+    new = of_new_pod({**made, "metadata": named}, others, creation)
+    claims = claims_of_set(owner.volume_claim_templates, ref.name, ref.namespace, pod.ordinal)
+    return replace(new, claims=(*claims, *new.claims))

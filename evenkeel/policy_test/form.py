@@ -1,0 +1,230 @@
+"""
+A test of a policy: the form of its file, and whether the answers are those that it expects.
+
+    text ──parse_policy_test──> PolicyTest ──dry_run of each case──> Applied ──judge──> Result
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from evenkeel.admit.dry_run import Applied
+from webhook.admission.decision import Outcome
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.fields import FieldPath, Raw, as_list, as_mapping
+from webhook.kubernetes.json_schema import Schema, object_schema
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.scalars import DocumentError
+from webhook.policy.parsing import parse_day
+from webhook.policy.policy import PolicyError
+from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, complaints
+from webhook.rules import RULES
+
+TEST_KIND = "PolicyTest"
+COUNTED_AS = ("passed", "failed", "unusable")  # each case is one of them
+Given = Raw | str  # an object, or the path of a file
+
+
+class PolicyTestError(PolicyError):
+    """A test that cannot be used; one printable line for each cause, which names its path."""
+
+
+class Case(NamedTuple):
+    """
+    An object that `user` applies, over `old` if that is given, and what is expected of the answer.
+
+    `today` is the day of the case, "" for that of the test.
+    """
+
+    name: str
+    obj: Given
+    old: Given | None
+    user: str
+    today: str
+    expect: Raw
+
+
+class PolicyTest(NamedTuple):
+    """
+    The cases of one file; what is None, or empty, is what `evenkeel admit` takes where it is not told.
+
+    Only `today` is not: no override has ended where it is empty, so that a test is the same each day.
+    """
+
+    policy: Given | None
+    cluster: Given | Sequence[object] | None
+    kubernetes_version: str
+    today: str
+    cases: tuple[Case, ...]
+
+
+class CaseResult(NamedTuple):
+    """
+    What was expected of a case and what was found, each limited to what is compared.
+
+    `applied` is the answer; `problem` says why there is none, "" if there is one.
+    """
+
+    name: str
+    expected: Raw
+    found: Raw
+    applied: Applied | None = None
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.problem and _in_order(self.expected) == _in_order(self.found)
+
+    @property
+    def counted_as(self) -> str:
+        """The one of COUNTED_AS that the case is."""
+        if self.problem:
+            return "unusable"
+        return "passed" if self.passed else "failed"
+
+
+_GIVEN: Schema = {"type": ["string", "object"], "minLength": 1}
+
+
+@cache
+def schema() -> dict[str, object]:
+    """Return the JSON Schema of a test, draft 2020-12."""
+    expectation = object_schema(
+        outcome={"enum": [str(outcome) for outcome in Outcome]},
+        rules={"type": "array", "items": {"enum": list(RULES)}},
+        warnings={"type": "array", "items": {"type": "string"}},
+        defaults={"type": "array", "items": {"type": "object"}},
+    )
+    case = object_schema(
+        ("name", "object", "expect"),
+        name=STRING,
+        object=_GIVEN,
+        old=_GIVEN,
+        user=STRING,
+        today=DAY,
+        expect={**expectation, "minProperties": 1},
+    )
+    return object_schema(
+        ("kind", "cases"),
+        apiVersion={"const": POLICY_API_VERSION},
+        kind={"const": TEST_KIND},
+        policy=_GIVEN,
+        cluster={**_GIVEN, "type": ["string", "object", "array"], "items": {"type": "object"}},
+        kubernetesVersion={"type": ["string", "number"], "minLength": 1},
+        today=DAY,
+        cases={"type": "array", "items": case, "minItems": 1},
+    )
+
+
+def parse_policy_test(text: str) -> PolicyTest:
+    """Return the test in `text`; PolicyTestError names every cause."""
+    try:
+        documents = read_documents(text)
+    except DocumentError as error:
+        raise PolicyTestError([str(error)]) from error
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        value = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        raise PolicyTestError([f"found {value}, wanted one object"])
+    raw = documents[0]
+    if wrong := tuple(complaints(raw, schema())):
+        raise PolicyTestError(wrong)
+    causes: list[str] = []
+    day = parse_day(raw.get("today"), ("today",), causes)
+    cases = tuple(_case(as_mapping(item), ("cases", i), causes) for i, item in enumerate(as_list(raw["cases"])))
+    if causes:
+        raise PolicyTestError(causes)
+    if twice := _twice([case.name for case in cases]):
+        raise PolicyTestError(
+            f"cases[{i}].name: found {brief(name)} twice, wanted a name of its own" for i, name in twice
+        )
+    policy, cluster = (_given(raw[key]) if key in raw else None for key in ("policy", "cluster"))
+    listed = raw.get("cluster")
+    return PolicyTest(
+        policy,
+        listed if isinstance(listed, list) else cluster,
+        _version(raw.get("kubernetesVersion", "")),
+        day,
+        cases,
+    )
+
+
+def _case(raw: Raw, path: FieldPath, causes: list[str]) -> Case:
+    return Case(
+        str(raw["name"]),
+        _given(raw["object"]),
+        _given(raw["old"]) if "old" in raw else None,
+        str(raw.get("user", "")),
+        parse_day(raw.get("today"), (*path, "today"), causes),
+        as_mapping(raw["expect"]),
+    )
+
+
+def _given(value: object) -> Given:
+    return value if isinstance(value, str) else as_mapping(value)
+
+
+def _twice(names: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the names that stood before, each with its index."""
+    first: dict[str, int] = {}
+    return [(i, name) for i, name in enumerate(names) if first.setdefault(name, i) != i]
+
+
+def _version(value: object) -> str:
+    """Return a version as text: YAML reads a bare 1.30 as 1.3, and minor versions have two digits."""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
+    """Compare an answer with what is expected of it: a key that is absent is not compared, nor one of a constraint."""
+    wanted, actual = {**expect}, answer(applied)
+    for key in {"rules", "warnings"} & wanted.keys():
+        wanted[key] = _sorted(wanted[key])
+    actual["defaults"] = _limited(as_list(actual["defaults"]), as_list(wanted.get("defaults")))
+    return CaseResult(name, wanted, {key: actual[key] for key in wanted}, applied)
+
+
+def answer(applied: Applied) -> dict[str, object]:
+    """
+    Return all that can be expected of an answer: its outcome, the rules that found something, warnings and defaults.
+    """
+    defaulted = applied.mutate.defaulted
+    return {
+        "outcome": str(applied.outcome),
+        "rules": _sorted([finding.rule for finding in applied.answer.findings]),
+        "warnings": _sorted(applied.warnings),
+        "defaults": list(defaulted.constraints) if isinstance(defaulted, Defaults) else [],
+    }
+
+
+def as_expectation(applied: Applied) -> dict[str, object]:
+    """
+    Return the answer in the form of `expect`.
+
+    It has no `warnings` if there are none, and no `defaults` if defaulting did not look at the object.
+    """
+    actual = answer(applied)
+    unsaid = [] if actual["warnings"] else ["warnings"]
+    unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
+    return {key: value for key, value in actual.items() if key not in unsaid}
+
+
+def _sorted(texts: object) -> list[str]:
+    """Return the texts in order, each once: a test compares neither their order nor how often each is there."""
+    return sorted({str(text) for text in texts}) if isinstance(texts, Iterable) else []
+
+
+def _limited(actual: Sequence[object], wanted: Sequence[object]) -> list[object]:
+    """Return each of the constraints with only the fields of the one that is wanted in its place."""
+    limited = list(actual)
+    for i, (constraint, other) in enumerate(zip(actual, wanted, strict=False)):
+        limited[i] = {key: value for key, value in as_mapping(constraint).items() if key in as_mapping(other)}
+    return limited
+
+
+def _in_order(value: object) -> str:
+    """Return JSON in which equal values are written alike, and 1 and true are not."""
+    return json.dumps(value, sort_keys=True)

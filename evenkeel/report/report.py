@@ -1,0 +1,386 @@
+"""
+The report on a cluster: what a policy would do to each workload, how it is spread, and what the rules find.
+
+    Inventory, Snapshot, policies ──each workload──> ReportedWorkload, what hurts most first ──> Report, Summary
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from evenkeel.objects.pod_object import read_pod
+from evenkeel.placement.claims import ClaimReach, Pins
+from evenkeel.placement.created_pods import BARE_CREATION, PodCreation
+from evenkeel.placement.subject import POLICY
+from evenkeel.report.idle_constraints import why_idle
+from evenkeel.report.impact import Impact, impact
+from evenkeel.report.inventory import Inventory, LiveWorkload, by_name
+from evenkeel.report.next_pods import MadePod, made_pods
+from evenkeel.report.spread import Spread, Spreading, ZoneLoss, sum_of_losses, zone_loss
+from evenkeel.scheduler.profile import USUAL_PROFILES, Profiles
+from evenkeel.scheduler.replica_room import room_for
+from evenkeel.scheduler.snapshot import Snapshot
+from webhook.admission.cost import TooLarge, weigh
+from webhook.admission.decision import Outcome
+from webhook.admission.terms import Terms
+from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.neighbours import Neighbours
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import as_list
+from webhook.kubernetes.names import ZONE
+from webhook.kubernetes.references import Scaling
+from webhook.kubernetes.workload import Workload, parse_workloads, scaling_of
+from webhook.policy.policy import Policy
+from webhook.spread.cluster_view import ClusterView
+
+NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS = (
+    "new",
+    "other",
+    "no more",
+)  # Defaults that Pods would be given, and were not, and so on.
+
+
+class Policies(NamedTuple):
+    """
+    The policy that is asked about, and the one to compare it with, None if there is none.
+
+    Where neither was `named`, the first is the built-in one, and nothing is assumed of the policy in force.
+    """
+
+    policy: Policy
+    compare: Policy | None = None
+    named: bool = True
+
+    @property
+    def in_force(self) -> Policy | None:
+        """That by which Pods are given defaults today, None if it is not known."""
+        return self.compare or (self.policy if self.named else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedWorkload:
+    """
+    All that is reported of one workload.
+
+    `replicas` is the number that is asked for, None where none is written, and `scaling` what autoscalers may make of
+    it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
+    rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `idle`
+    says of each of the `spreads` why it spreads nothing, "" if it may.  `foreign` is the scheduler that places its
+    Pods, "" if a profile of it is known.  `loss` is None where no node is known.  `pinned` are the
+    claims that pin its Pods, by their names.
+    """
+
+    live: LiveWorkload
+    replicas: int | None
+    spreads: tuple[Spread, ...]
+    idle: tuple[str, ...]
+    loss: ZoneLoss | None
+    findings: tuple[Finding, ...]
+    impact: Impact
+    was: Impact | None
+    foreign: str = ""
+    scaling: Scaling | None = None
+    at_most: tuple[Finding, ...] = ()
+    pinned: Mapping[str, ClaimReach] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> bool:
+        """Whether any answer differs between the two policies."""
+        if self.was is None:
+            return False
+        now, was = ((impact.create, impact.update, impact.pods) for impact in (self.impact, self.was))
+        return [answer and answer.gravity for answer in now] != [answer and answer.gravity for answer in was]
+
+    @property
+    def defaults_change(self) -> str:
+        """How the defaults of its Pods would change: NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS or ""."""
+        now, was = self.impact.defaults, self.was.defaults if self.was is not None else ()
+        if self.was is None or now == was:
+            return ""
+        return NEW_DEFAULTS if not any(was) else OTHER_DEFAULTS if any(now) else NO_MORE_DEFAULTS
+
+    @property
+    def share(self) -> float | None:
+        """The share of its Pods that the loss of a zone would take; None if no Pod is in a zone, or it is not known."""
+        return self.loss.share if self.loss is not None else None
+
+    @property
+    def assumed(self) -> bool:
+        """Whether a skew is beyond maxSkew only of defaults of the policy, also if its Pods were not given them."""
+        beyond = [spread.source for spread in self.spreads if spread.excess]
+        return bool(beyond) and all(source == POLICY for source in beyond)
+
+    @property
+    def excess(self) -> int:
+        """How far the worst hard constraint is beyond its maxSkew."""
+        return max((spread.excess for spread in self.spreads if spread.constraint.hard), default=0)
+
+
+class ReportSummary(NamedTuple):
+    """
+    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused,
+    `denied_updates` of those that are at the next update, `denied_creates` of those that are if they are created anew.
+    `found` is the number of those with findings of each severity.
+
+    `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
+    given defaults, `audited_defaults` of those that are not only because the policy audits its defaults, and
+    `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the maxSkew of any
+    constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with one zone.
+    `idle` is the number of constraints that spread nothing.  `loss` is where all their Pods are.  These five are None
+    where no node is known.
+    """
+
+    workloads: int
+    pods: int
+    waiting: int
+    outcomes: Mapping[Outcome, int]
+    denied: int
+    denied_updates: int
+    denied_creates: int
+    found: Mapping[Severity, int]
+    changed: int
+    defaulted: int
+    audited_defaults: int
+    defaults_change: Mapping[str, int]
+    uneven: int | None
+    assumed: int | None
+    lost: int | None
+    idle: int | None
+    loss: ZoneLoss | None
+
+
+class ReportedGroup(NamedTuple):
+    """
+    The sums over the workloads of a namespace, or over those that have one value of a label; None if they lack it.
+
+    `contacts` say whom to ask of a namespace: labels and annotations, None if it is not known.
+    """
+
+    name: str | None
+    contacts: Mapping[str, str] | None
+    summary: ReportSummary
+
+
+class Report(NamedTuple):
+    """
+    The workloads, their namespaces and their groups by a label that was asked for, what hurts most first, and sums.
+
+    `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
+    `node_makers` are those that start nodes for new Pods.
+    """
+
+    workloads: tuple[ReportedWorkload, ...]
+    summary: ReportSummary
+    nodes: int | None
+    zones: int | None
+    static: int
+    namespaces: tuple[ReportedGroup, ...]
+    groups: tuple[ReportedGroup, ...]
+    node_makers: frozenset[str] = frozenset()
+
+
+class Reporting:
+    """A cluster and the policies, for one workload after the other; what workloads share is found once."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        snapshot: Snapshot,
+        features: Features,
+        policies: Policies,
+        never_sent: Collection[str] = (),
+        profiles: Profiles = USUAL_PROFILES,
+        creation: PodCreation = BARE_CREATION,
+    ) -> None:
+        self.workloads = inventory.workloads()
+        self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
+        self._without_pods, self._pins = snapshot.without_pods(), Pins(snapshot, features)
+        self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles, creation), profiles
+        self._others = Neighbours.of(
+            workload
+            for live in self.workloads
+            if live.raw is not None
+            for workload in self._parsed(live.raw, live.ref.namespace)
+        )
+        self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
+
+    def of(self, live: LiveWorkload) -> ReportedWorkload:
+        """Return all that is reported of one of the workloads."""
+        policy, compare, _ = self._policies
+        made = made_pods(live, policy.kinds, self._features)
+        now = self._impact(live, made, policy)
+        was = self._impact(live, made, compare) if compare is not None else None
+        judged, spreads = self._judged(live, made), tuple(self._spreads(live, made, now, was))
+        findings = self._findings(judged)
+        return ReportedWorkload(
+            live,
+            _replicas(live),
+            spreads,
+            tuple([why_idle(spread, findings) for spread in spreads]),
+            zone_loss(live, self._snapshot.nodes),
+            findings,
+            now,
+            was,
+            self._foreign(made),
+            judged[0].scaling if judged else None,
+            self._at_most(judged, findings),
+            self._pins.of(live.ref.namespace, live.claims),
+        )
+
+    def report(self, workloads: Iterable[ReportedWorkload], label: str = "") -> Report:
+        """Return the report of these workloads, also by the values of a label."""
+        ordered = tuple(sorted(workloads, key=lambda workload: _order(workload, self._policies.named)))
+        nodes = self._snapshot.nodes
+        placed = bool(nodes)
+        many, zones = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
+        namespaces = self._groups(ordered, placed, lambda workload: workload.live.ref.namespace)
+        namespaces = [group._replace(contacts=self._contacts.get(group.name or "")) for group in namespaces]
+        groups = self._groups(ordered, placed, lambda workload: workload.live.labels.get(label)) if label else ()
+        sums = summary(ordered, placed=placed)
+        makers = self._snapshot.node_makers(nodes.all)
+        return Report(ordered, sums, many, zones, self._static, tuple(namespaces), tuple(groups), makers)
+
+    def _groups(
+        self,
+        workloads: Iterable[ReportedWorkload],
+        placed: bool,
+        name_of: Callable[[ReportedWorkload], str | None],
+    ) -> Sequence[ReportedGroup]:
+        named: dict[str | None, list[ReportedWorkload]] = {}
+        for workload in workloads:
+            named.setdefault(name_of(workload), []).append(workload)
+        groups = [ReportedGroup(name, None, summary(alike, placed=placed)) for name, alike in named.items()]
+        by_policy = self._policies.named
+        return sorted(
+            groups, key=lambda group: (*_concern(group.summary, by_policy), group.name is not None, group.name or "")
+        )
+
+    def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
+        return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
+
+    def _spreads(
+        self, live: LiveWorkload, made: Sequence[MadePod], now: Impact, was: Impact | None
+    ) -> Iterator[Spread]:
+        in_force = (was or now).defaults if self._policies.in_force is not None else ()
+        for i, pod in enumerate(made):
+            given: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, pod)
+            yield from self._spreading.of(live, pod.raw, given, i)
+
+    def _foreign(self, made: Sequence[MadePod]) -> str:
+        names = (read_pod(pod.raw).scheduler_name for pod in made)
+        return next((name for name in names if name not in self._profiles), "")
+
+    def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
+        """Return the constraints that evenkeel has given the newest Pod, if its template has none."""
+        newest = live.newest
+        if read_pod(made.raw).constraints or newest is None or not newest.defaulted:
+            return ()
+        return as_list(newest.constraints)
+
+    def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
+        """Return the workload for the rules, also if it has an owner: here somebody reads the advice on it."""
+        described = live.kept is not None and not live.is_pod  # Else it is a Pod of it that is looked at.
+        raw = live.raw if described else made[0].raw if made else None
+        workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
+        try:
+            weigh(workloads)
+        except TooLarge:
+            return ()  # which the answers say
+        if not described and not live.waiting:  # Those that are there have their places.
+            workloads = tuple([replace(workload, replicas=0) for workload in workloads])
+        scaling = scaling_of(workloads, self._scalings)
+        return [
+            replace(workload if scaling is None else workload.within(scaling), owner=None) for workload in workloads
+        ]
+
+    def _findings(self, workloads: Iterable[Workload]) -> tuple[Finding, ...]:
+        return tuple(
+            [finding for workload in workloads for finding in self._found(workload, self._snapshot, self._others)]
+        )
+
+    def _at_most(self, workloads: Iterable[Workload], findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """
+        Return what the rules find besides if an autoscaler gives a workload the most replicas that it may.
+
+        Which other Pods will be there by then is not known.
+        """
+        known = {(finding.rule, finding.path) for finding in findings}
+        grown = [
+            replace(workload, replicas=most)
+            for workload in workloads
+            if workload.scaling is not None and (most := workload.scaling.most or 0) > workload.replicas
+        ]
+        at_most = [
+            finding for grown_workload in grown for finding in self._found(grown_workload, self._without_pods, None)
+        ]
+        return tuple([finding for finding in at_most if (finding.rule, finding.path) not in known])
+
+    def _found(self, workload: Workload, snapshot: ClusterView, others: Neighbours | None) -> tuple[Finding, ...]:
+        namespace_labels = self._snapshot.namespaces.get(workload.namespace)
+        settings = self._policies.policy.in_force(workload, namespace_labels).settings
+        return evaluate(workload, settings, snapshot, self._features, others, room_for).findings
+
+    def _parsed(self, raw: Mapping[str, object], namespace: str) -> tuple[Workload, ...]:
+        return parse_workloads(raw, self._policies.policy.kinds, namespace)
+
+
+def _replicas(live: LiveWorkload) -> int | None:
+    written = live.written
+    return None if written is None else written.replicas
+
+
+def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
+    """Return the sort key of a workload, so that the one that is hurt most is first: see docs/report.md."""
+    share = (workload.share or 0.0) if workload.live.running > 1 and workload.live.ref.kind != "DaemonSet" else 0.0
+    soft = max((spread.excess for spread in workload.spreads), default=0)
+    gravest = min((finding.severity.rank for finding in workload.findings), default=Severity.IGNORE.rank)
+    return (
+        by_policy and workload.impact.worst.allowed,
+        -workload.live.waiting,
+        share < 1,
+        -workload.excess,
+        -share,
+        -soft,
+        gravest,
+        by_name(workload.live.ref),
+    )
+
+
+def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
+    """Return the sort key of a group, so that the one that is hurt most is first: see docs/report.md."""
+    denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
+    hurt = (-sums.waiting, -(sums.lost or 0), -(sums.uneven or 0))
+    return *denied, *hurt, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
+
+
+def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSummary:
+    """Return the sums over some workloads; of those that are not `placed`, no node is known."""
+    change: Counter[str] = Counter()
+    for workload in workloads:
+        if workload.defaults_change:
+            change[workload.defaults_change] += workload.live.pods
+    return ReportSummary(
+        workloads=len(workloads),
+        pods=sum(workload.live.pods for workload in workloads),
+        waiting=sum(workload.live.waiting for workload in workloads),
+        outcomes=Counter(workload.impact.worst.outcome for workload in workloads),
+        denied=sum(not workload.impact.worst.allowed for workload in workloads),
+        denied_updates=sum(workload.impact.denies_update for workload in workloads),
+        denied_creates=sum(workload.impact.denies_create for workload in workloads),
+        found=Counter(
+            severity for workload in workloads for severity in {finding.severity for finding in workload.findings}
+        ),
+        changed=sum(workload.changes for workload in workloads),
+        defaulted=sum(workload.live.pods for workload in workloads if workload.impact.gives_defaults),
+        audited_defaults=sum(workload.live.pods for workload in workloads if workload.impact.audited_defaults),
+        defaults_change=change,
+        uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
+        assumed=sum(workload.assumed for workload in workloads) if placed else None,
+        lost=sum(workload.live.running > 1 and workload.share == 1 for workload in workloads) if placed else None,
+        idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,
+        loss=sum_of_losses(workload.loss for workload in workloads) if placed else None,
+    )

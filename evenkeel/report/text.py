@@ -1,0 +1,477 @@
+"""A report as text and JSON: what a policy would do, how the workloads are spread, and the sums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from evenkeel.explain.claims_text import places
+from evenkeel.placement.subject import FROM_POD
+from evenkeel.report.impact import GRAVITY, Impact, WebhookAnswer
+from evenkeel.report.report import Report, ReportedWorkload, ReportSummary
+from evenkeel.report.spread import Spread, ZoneLoss
+from evenkeel.terminal.json_forms import fields, finding_json, form
+from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
+from webhook.admission.decision import Outcome
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, range_of
+from webhook.kubernetes.references import Scaling
+
+MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
+NAME_COLUMN, WHY = 52, 160  # Characters of a name, and of why something is denied.
+QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
+NAMESPACE = "namespace"
+NOT_SENT, NOT_KNOWN = "not sent", "not known"
+
+
+class Titles(NamedTuple):
+    """The files of the policies, as they were named; `policy` is "" for the built-in one, `compare` for none."""
+
+    policy: str = ""
+    compare: str = ""
+
+
+class Shown(NamedTuple):
+    """What is shown of a report: workloads that are `changed` only, no workload but the sums, or groups `by` what."""
+
+    changed: bool = False
+    summary: bool = False
+    by: str = ""
+
+    def workloads(self, report: Report) -> Sequence[ReportedWorkload]:
+        """Return those to be listed."""
+        return [workload for workload in report.workloads if workload.changes or not self.changed]
+
+
+ALL = Shown()
+
+
+def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCOLOURED) -> str:
+    """Render a report for a person: first what a policy would do, then the spread, and the sums last."""
+    lines = list[TextLine]()
+    workloads = shown.workloads(report)
+    if shown.by:
+        lines += [*_table(list(_groups(report, titles, shown.by))), ""]
+    elif not shown.summary:
+        if titles.policy:
+            lines += [*_impacts(workloads, titles, shown), ""]
+            lines += _audited_defaults(workloads, report.node_makers)
+        if workloads:
+            lines += [*_spreads(workloads), ""]
+    return style.lines([*lines, *_sums(report, titles)])
+
+
+# What the policy would do
+
+
+def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown) -> Iterator[TextLine]:
+    compared = f", compared with {titles.compare}" if titles.compare else ""
+    yield Styled(Look.NAME, f"What {titles.policy} would do{compared}:")
+    yield ""
+    concerned = [workload for workload in workloads if workload.impact.worst.outcome not in QUIET or workload.changes]
+    concerned.sort(key=lambda workload: workload.impact.worst.gravity)
+    if not concerned:
+        yield f"  no workload would {'have a different outcome' if shown.changed else 'be denied or warned'}"
+        return
+    was = ("WAS",) if titles.compare else ()
+    rows = [("WORKLOAD", *was, "CREATED", "UPDATED", "ITS PODS", "WHY")]
+    for workload in concerned:
+        before = (_worst(workload.was),) if workload.was is not None and was else ()
+        answers = (workload.impact.create, workload.impact.update, workload.impact.pods)
+        rows.append(
+            (_name(workload), *before, *map(answer_word, answers), one_line(workload.impact.worst.message, WHY))
+        )
+    yield from _table(rows)
+
+
+def _audited_defaults(workloads: Sequence[ReportedWorkload], node_makers: Collection[str]) -> Iterator[TextLine]:
+    """Yield who would get which default constraints, if the policy did not only audit them."""
+    rows = [
+        (_name(workload), f"{workload.live.pods:,}", one_line(each.summary, WHY), one_line(each.note, WHY))
+        for workload in workloads
+        for each in workload.impact.audited_defaults
+    ]
+    if rows:
+        yield Styled(Look.NAME, "Default constraints that Pods would get if defaultingMode were Apply:")
+        yield ""
+        yield from _table([("WORKLOAD", "PODS", "DEFAULT CONSTRAINTS", "FROM"), *dict.fromkeys(rows)])
+        yield from (f"  {maker} may start nodes for new Pods with these constraints." for maker in sorted(node_makers))
+        yield ""
+
+
+def _worst(impact: Impact) -> str:
+    return answer_word(impact.worst)
+
+
+def answer_word(answer: WebhookAnswer | None) -> str:
+    """Return what the webhook answers, red where it denies, yellow where it warns."""
+    if answer is None:
+        return "-"
+    if answer.not_sent:
+        return NOT_SENT
+    outcome = answer.outcome if answer.allowed else Outcome.DENIED
+    return Styled("" if outcome in QUIET else Look.WARNING if answer.allowed else Look.ERROR, str(outcome))
+
+
+# Groups
+
+
+def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
+    denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
+    severities = ("WITH ERRORS", "WITH WARNINGS")
+    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "LOSE ALL WITH A ZONE", "LARGEST ZONE")
+    of_namespaces = by == NAMESPACE
+    yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
+    for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
+        denied_ = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
+        severe = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
+        numbers = (summary.workloads, summary.pods, summary.waiting, *denied_, *severe, summary.uneven, summary.lost)
+        words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
+        whom = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
+        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, _loss(summary.loss), *whom
+
+
+def contact_words(contacts: Mapping[str, str] | None) -> str:
+    """Return whom to ask of a namespace, "" if nothing says so."""
+    asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
+    return one_line(asked, WHY)
+
+
+# Spread
+
+
+def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[TextLine]:
+    yield Styled(Look.NAME, "How the Pods are spread, the worst first:")
+    yield ""
+    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "LARGEST ZONE", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
+    below: dict[int, list[str]] = {}
+    for workload in workloads:
+        spreads: Sequence[Spread | None] = workload.spreads or (None,)
+        reasons = workload.idle or ("",)
+        for i, (spread, idle) in enumerate(zip(spreads, reasons, strict=True)):
+            first = (_name(workload), _pods(workload), _loss(workload.loss)) if i == 0 else ("", "", "")
+            rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
+            below[len(rows) - 1] = [*(_remarks(spread, idle) if spread is not None else ())]
+        below[len(rows) - 1] += [*pinned_words(workload), *_findings(workload)]
+    for i, line in enumerate(_table(rows)):
+        yield line
+        yield from (("      ", remark) for remark in below.get(i, ()))
+
+
+def _name(workload: ReportedWorkload) -> str:
+    ref = workload.live.ref
+    return Styled(Look.NAME, one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN))
+
+
+def _pods(workload: ReportedWorkload) -> str:
+    """Return the numbers of Pods on nodes and of those that wait; of how many, where some are not even there."""
+    waiting = f" + {workload.live.waiting:,} waiting" if workload.live.waiting else ""
+    wanted = f" of {workload.replicas:,}" if (workload.replicas or 0) > workload.live.pods else ""
+    return Styled(Look.ERROR if waiting else "", f"{workload.live.running:,}{waiting}{wanted}")
+
+
+def _loss(loss: ZoneLoss | None) -> str:
+    if loss is None:
+        return NOT_KNOWN
+    if loss.share is None:
+        return "-"
+    return Styled(Look.WARNING if loss.share == 1 else "", f"{loss.share:.0%} ({one_line(loss.largest, 24)})")
+
+
+def _spread(spread: Spread) -> tuple[str, str, str]:
+    constraint = spread.constraint
+    key = one_line(constraint.topology_key.rpartition("/")[2], 40)
+    source = "" if spread.source == FROM_POD else f" ({spread.source})"
+    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew_words(spread), _domains(spread)
+
+
+def skew_words(spread: Spread) -> str:
+    """Return the skew against maxSkew."""
+    if spread.skew is None:
+        return NOT_KNOWN
+    words = f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"
+    return Styled(Look.WARNING if spread.excess else "", words)
+
+
+def _domains(spread: Spread) -> str:
+    counted = spread.counted
+    if counted is None:
+        return NOT_KNOWN
+    if not counted.eligible:
+        return "no domain"
+    if len(counted.eligible) <= SHOWN_DOMAINS:
+        return ", ".join(f"{one_line(value, 40)} {counted.match_num(value):,}" for value in sorted(counted.eligible))
+    most = min(counted.counts, key=lambda value: (-counted.counts[value], value), default="")
+    fewest = 0 if len(counted.counts) < len(counted.eligible) else min(counted.counts.values())
+    if not most:
+        return f"no Pods in {len(counted.eligible):,} domains"
+    return f"{fewest:,} to {counted.counts[most]:,} ({one_line(most, 40)}) in {len(counted.eligible):,} domains"
+
+
+def _remarks(spread: Spread, idle: str) -> Iterator[str]:
+    if idle:
+        yield Styled(Look.WARNING, f"{spread.constraint.topology_key}: {idle_words(spread, idle)}")
+    yield from spread_remarks(spread)
+
+
+def idle_words(spread: Spread, idle: str) -> str:
+    """Return in words that a constraint spreads nothing, why, and what it does all the same."""
+    still = "; it still keeps Pods off nodes without the label" if spread.constraint.hard and spread.unlabelled else ""
+    return f"spreads nothing: {idle}{still}"
+
+
+def spread_remarks(spread: Spread) -> Iterator[str]:
+    """Yield what else is to be known of one constraint."""
+    if spread.counted is None:
+        return
+    key = spread.constraint.topology_key
+    if shared := spread.shared:
+        named = [f"{name} ({number:,})" for name, number in shared.items()]
+        yield f"{key}: also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
+    if spread.closed and spread.constraint.hard:
+        counts = "counts as a domain" if len(spread.closed) == 1 else "count as domains"
+        closed = first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)
+        yield f"{key}: {closed} {counts}, but no node there takes these Pods"
+    if spread.unlabelled:
+        yield f"{key}: {number_of(spread.unlabelled, 'node')} without the label"
+    eligible, wanted = len(spread.counted.eligible), spread.constraint.min_domains
+    if spread.constraint.hard and eligible < wanted:
+        yield f"{key}: {number_of(eligible, 'domain')}, fewer than minDomains {wanted}"
+
+
+def _findings(workload: ReportedWorkload) -> Iterator[str]:
+    if workload.foreign:
+        yield foreign_words(workload)
+    yield from _by_severity(workload.findings)
+    if workload.scaling is not None:
+        yield autoscaled(workload.scaling)
+    if workload.scaling is not None and workload.at_most:
+        yield f"at {workload.scaling.most:,} replicas also {'; '.join(_by_severity(workload.at_most))}"
+
+
+def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
+    """Yield where claims pin Pods of a workload: the number of claims by place."""
+    by_place = Counter(places(reach) for reach in workload.pinned.values())
+    if by_place:
+        named = [f"{place} ({number_of(number, 'claim')})" for place, number in sorted(by_place.items())]
+        yield f"its PersistentVolumeClaims restrict Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
+
+
+def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
+    for severity in Severity:
+        rules = dict.fromkeys(finding.rule for finding in findings if finding.severity is severity)
+        if rules:
+            yield Styled(severity, f"{severity}: {', '.join(rules)}")
+
+
+def foreign_words(workload: ReportedWorkload) -> str:
+    """Return in words that a scheduler places its Pods of which no profile is known; "" if one is."""
+    name = one_line(workload.foreign, NAME_COLUMN)
+    return f"placed by the scheduler {name}, whose profile is not known" if name else ""
+
+
+def autoscaled(scaling: Scaling) -> str:
+    """Return the bounds of an autoscaler."""
+    least, most = scaling
+    return (
+        f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {range_of(least, most)} replicas"
+    )
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
+    """Yield the rows of a table, of which the first is the titles of the columns."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    titles = tuple([Styled(Look.FAINT, title) for title in rows[0]])
+    yield from (("  ", *columns(row, widths, "<" * len(row))) for row in (titles, *rows[1:]))
+
+
+def size_words(report: Report) -> str:
+    """Return how many workloads, Pods, nodes and zones there are."""
+    summary = report.summary
+    waiting = f", {summary.waiting:,} of them waiting," if summary.waiting else ""
+    what = f"{number_of(summary.workloads, 'workload')} with {number_of(summary.pods, 'Pod')}{waiting}"
+    if report.nodes is None or report.zones is None:
+        return f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
+    return f"{what} on {number_of(report.nodes, 'node')} in {number_of(report.zones, 'zone')}."
+
+
+def _sums(report: Report, titles: Titles) -> Iterator[str]:
+    summary = report.summary
+    yield size_words(report)
+    if report.nodes is None and summary.workloads:
+        yield (
+            "Without nodes, these are not known: the skew, the loss with one zone, constraints that spread nothing, "
+            "and findings of rules that need nodes."
+        )
+    if summary.workloads and summary.uneven is not None:
+        yield (
+            f"{number_of(summary.uneven, 'workload exceeds', 'workloads exceed')} maxSkew. "
+            f"Of all workloads with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
+        )
+    if summary.idle:
+        yield f"{number_of(summary.idle, 'constraint spreads', 'constraints spread')} nothing."
+    if titles.policy:
+        yield from policy_sums(report, titles)
+
+
+def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
+    summary = report.summary
+    outcomes = ", ".join(
+        f"{summary.outcomes[outcome]:,} {outcome}" for outcome in GRAVITY if summary.outcomes.get(outcome)
+    )
+    yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
+    their = "its" if summary.denied_updates == 1 else "their"
+    updated = f"{number_of(summary.denied_updates, 'workload')} or {their} Pods would be denied"
+    created = f"{number_of(summary.denied_creates, 'workload')} would be denied"
+    yield f"At the next update, {updated}. If created again, {created}."
+    if summary.assumed:
+        beyond = number_of(summary.assumed, "exceeds", "exceed")
+        in_force = titles.compare or titles.policy
+        only = f"{beyond} only that of default constraints, if {in_force} is in force"
+        yield f"Of the workloads that exceed maxSkew, {only}."
+    if summary.audited_defaults:
+        pods = number_of(summary.audited_defaults, "Pod")
+        yield f"{pods} would get default constraints if defaultingMode were Apply."
+    if not titles.compare:
+        if summary.defaulted or not summary.audited_defaults:
+            yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
+        return
+    change = ", ".join(
+        f"{number_of(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
+    )
+    yield (
+        f"{number_of(summary.changed, 'workload has', 'workloads have')} a different outcome under {titles.compare}."
+    )
+    yield f"{change}." if change else "No Pod would get other default constraints."
+
+
+DEFAULTS = {
+    "new": "would newly get defaults",
+    "other": "would get other defaults",
+    "no more": "would no longer get defaults",
+}
+
+
+# For programs
+
+
+def as_json(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown = ALL) -> dict[str, object]:
+    """Return the form `Report`; docs/report.md documents the fields."""
+    listed = {} if shown.summary else {"workloads": [_workload_json(workload) for workload in shown.workloads(report)]}
+    members = {
+        "policy": titles.policy or None,
+        "compare": titles.compare or None,
+        "notes": notes,
+        **listed,
+        "namespaces": [
+            {"namespace": name, "contacts": contacts and dict(contacts), "summary": _summary_json(sums)}
+            for name, contacts, sums in report.namespaces
+        ],
+        "by": shown.by or None,
+        "groups": [{"value": value, "summary": _summary_json(sums)} for value, _, sums in report.groups],
+        "summary": {**fields(report, "static", "nodes", "zones"), **_summary_json(report.summary)},
+    }
+    return form("Report", members)
+
+
+def _summary_json(summary: ReportSummary) -> dict[str, object]:
+    return {
+        **fields(summary, "workloads", "pods", "waiting"),
+        "outcomes": {str(outcome): summary.outcomes.get(outcome, 0) for outcome in GRAVITY},
+        **fields(summary, "denied", "denied_updates", "denied_creates"),
+        "withErrors": summary.found[Severity.ERROR],
+        "withWarnings": summary.found[Severity.WARNING],
+        **fields(summary, "changed", "defaulted", "audited_defaults"),
+        "defaultsChange": {how: summary.defaults_change.get(how, 0) for how in DEFAULTS},
+        "uneven": summary.uneven,
+        "unevenByDefaults": summary.assumed,
+        "lostWithOneZone": summary.lost,
+        "spreadNothing": summary.idle,
+        **_largest_json(summary.loss),
+    }
+
+
+def _largest_json(loss: ZoneLoss | None) -> dict[str, object]:
+    share = None if loss is None else loss.share
+    return {
+        "largestZone": None if loss is None else loss.largest or None,
+        "largestZoneShare": None if share is None else round(share, 4),
+    }
+
+
+def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
+    live, ref, loss = workload.live, workload.live.ref, workload.loss
+    return {
+        "workload": f"{ref.kind}/{ref.name}",
+        "apiVersion": ref.api_version,
+        "namespace": ref.namespace,
+        "replicas": workload.replicas,
+        "autoscaler": None
+        if workload.scaling is None
+        else {"minReplicas": workload.scaling.least, "maxReplicas": workload.scaling.most},
+        **fields(live, "pods", "waiting"),
+        "terminating": live.leaving,
+        "zones": None if loss is None else dict(loss.zones),
+        **_largest_json(loss),
+        "foreignScheduler": workload.foreign or None,
+        "pinned": {
+            name: {"topologyKey": reach.key, "domains": reach.domains} for name, reach in workload.pinned.items()
+        },
+        "constraints": [_spread_json(*each) for each in zip(workload.spreads, workload.idle, strict=True)],
+        "findings": [finding_json(finding) for finding in workload.findings],
+        "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],
+        "outcome": workload.impact.worst.outcome,
+        "wasOutcome": None if workload.was is None else workload.was.worst.outcome,
+        "changed": workload.changes,
+        "answers": _impact_json(workload.impact),
+        "wasAnswers": None if workload.was is None else _impact_json(workload.was),
+        "defaults": workload.impact.defaults,
+        "auditedDefaults": [
+            {"constraints": each.constraints, "source": each.note} for each in workload.impact.audited_defaults
+        ],
+        "defaultsChange": workload.defaults_change or None,
+    }
+
+
+def _impact_json(impact: Impact) -> dict[str, object]:
+    return {name: _answer_json(getattr(impact, name)) for name in ("create", "update", "pods")}
+
+
+def _answer_json(answer: WebhookAnswer | None) -> dict[str, object] | None:
+    if answer is None:
+        return None
+    return {**fields(answer, "outcome", "allowed"), "sent": not answer.not_sent, "message": answer.message}
+
+
+COUNTED = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
+
+
+def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
+    constraint = spread.constraint
+    return {
+        "index": constraint.index,
+        "template": spread.template,
+        **fields(constraint, "topology_key", "max_skew", "min_domains", "hard"),
+        "selector": str(constraint.selector),
+        **fields(spread, "source", "skew"),
+        "spreadsNothing": idle or None,
+        **_counted_json(spread),
+    }
+
+
+def _counted_json(spread: Spread) -> dict[str, object]:
+    counted = spread.counted
+    if counted is None:
+        return dict.fromkeys(COUNTED)
+    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    counts = (
+        {value: counted.match_num(value) for value in sorted(listed)},
+        len(counted.eligible) - len(counted.counts),
+        spread.closed[:MOST_DOMAINS],
+        spread.unlabelled,
+        spread.excluded,
+        dict(spread.shared),
+    )
+    return dict(zip(COUNTED, counts, strict=True))

@@ -1,0 +1,102 @@
+"""
+The Pods that wait for a node, those that are alike together, by their workload; and why.
+
+    Pods without a node ──alike ones attempted once──> Waiting, each with what explain says of the first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from evenkeel.pending.groups import most_tried
+from evenkeel.placement.explanation import Explanation, explain
+from evenkeel.placement.remedies import Remedy, remedies
+from evenkeel.placement.subject import PlacementSubject, attempt, attempt_likeness, foreign, of_pod
+from evenkeel.placement.successors import changed_since, made_again, with_successors
+from evenkeel.report.inventory import Inventory
+from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
+from evenkeel.scheduler.snapshot import Snapshot
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import Raw
+from webhook.kubernetes.references import ObjectKey
+
+MOST_EXPLAINED = 200  # Groups: nobody reads the causes of more, and each takes an attempt on all nodes.
+
+
+class Waiting(NamedTuple):
+    """
+    Pods of one workload that are alike; `subject` is the first, `names` are those of all.
+
+    `source` is where its constraints come from.  `explanation` is None beyond the largest MOST_EXPLAINED groups, and
+    where no node is known; changes are `tried` for fewer still in a large cluster, and for none of a Pod that some node
+    takes.
+    """
+
+    subject: PlacementSubject
+    names: tuple[str, ...]
+    source: str = ""
+    explanation: Explanation | None = None
+    remedies: tuple[Remedy, ...] = ()
+    tried: bool = False
+
+
+def waiting(
+    pods: Iterable[Raw],
+    of: Collection[ObjectKey],
+    others: Mapping[ObjectKey, Raw],
+    inventory: Inventory,
+    snapshot: Snapshot,
+    features: Features,
+    profiles: Profiles = USUAL_PROFILES,
+) -> Mapping[ObjectKey, Sequence[Waiting]]:
+    """
+    Return why each of the Pods of these workloads waits, which `profiles` place, by the workload.
+
+    The most Pods that are alike come first.
+    """
+    alike: dict[tuple[ObjectKey, tuple[str, str]], list[PlacementSubject]] = {}
+    for pod in pods:
+        subject = of_pod(pod, others)
+        if (key := _workload(subject, inventory)) in of:
+            alike.setdefault((key, attempt_likeness(subject)), []).append(subject)
+    by_workload: dict[ObjectKey, list[Waiting]] = {}
+    most_first = sorted(alike.items(), key=lambda alike: (-len(alike[1]), alike[0]))
+    for i, ((key, _), subjects) in enumerate(most_first):
+        names = tuple(sorted(subject.ref.name for subject in subjects))
+        first = min(subjects, key=lambda subject: (not subject.verdict.message, subject.ref.name))
+        group = Waiting(first, names)
+        if i < MOST_EXPLAINED and snapshot.nodes:
+            tries = i < most_tried(snapshot)
+            group = _explained(group, subjects if tries else (), others, snapshot, features, profiles)
+        by_workload.setdefault(key, []).append(group)
+    return by_workload
+
+
+def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
+    pod = subject.pod
+    return inventory.top(pod.key if pod.owner is None else pod.owner.key(pod.namespace))
+
+
+def _explained(
+    group: Waiting,
+    tried_on: Sequence[PlacementSubject],
+    others: Mapping[ObjectKey, Raw],
+    snapshot: Snapshot,
+    features: Features,
+    profiles: Profiles,
+) -> Waiting:
+    """Return the group explained, with changes that are tried on these of its Pods."""
+    profile = profiles.get(group.subject.scheduler, USUAL_PROFILE)
+    tried = attempt(group.subject, snapshot, features, profile=profile)
+    explanation = explain(tried.cycle, group.subject.unmodelled)
+    tries = bool(tried_on) and not explanation.feasibility.feasible
+    fixes: tuple[Remedy, ...] = ()
+    if tries:
+        again = made_again(tried_on, tried.cycle, others, profiles=profiles)
+        changes = remedies(tried.cycle, explanation.feasibility)
+        outdated = bool(changed_since(group.subject, others))
+        fixes = with_successors(changes, again, outdated=outdated)
+    subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
+    return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)

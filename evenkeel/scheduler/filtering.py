@@ -1,0 +1,95 @@
+"""
+The filter of the scheduler's plugin PodTopologySpread: on which nodes the hard constraints let a Pod run.
+
+    constraint, nodes, Pods ──> Pods per eligible domain ──> match_num + self_match_num - min_match_num <= max_skew
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenkeel.scheduler.domain_counts import DomainCounts, count_domains
+from evenkeel.scheduler.profile import Cycle
+from webhook.spread.domains import carrying_every_key
+from webhook.spread.nodes import Nodes, NodeSet
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """
+    What the hard constraints say of each node: those that pass, and those that are refused, by why.
+
+    `domains` is what each constraint counts, in the order of the constraints.  `uneven` and `unlabelled` are the nodes
+    refused for that by the first constraint that refuses them.
+    """
+
+    domains: tuple[DomainCounts, ...]
+    passing: NodeSet
+    uneven: NodeSet
+    unlabelled: NodeSet
+
+
+@dataclass(frozen=True, slots=True)
+class HardConstraints:
+    """The hard constraints of a Pod with what each counts; `labelled` are the nodes that carry the key of each."""
+
+    nodes: Nodes
+    counts: tuple[DomainCounts, ...]
+    labelled: NodeSet
+
+    @classmethod
+    def of(cls, cycle: Cycle) -> HardConstraints:
+        """Count what the hard constraints of a Pod count."""
+        hard = [constraint for constraint in cycle.constraints if constraint.hard]
+        nodes = cycle.snapshot.nodes
+        return cls(
+            nodes, count_domains(cycle.reach, hard, cycle.snapshot, cycle.features), carrying_every_key(nodes, hard)
+        )
+
+    def passing(self, remaining: NodeSet) -> NodeSet:
+        """Return the nodes that every constraint lets the Pod run on."""
+        passing = remaining & self.labelled
+        for counts in self.counts:
+            if passing:
+                passing &= ~counts.refused_nodes()
+        return passing
+
+    def verdicts(self) -> Verdicts:
+        """
+        Return the verdict on each node: the first constraint that refuses it gives the reason.
+
+        upstream: filtering.go:PodTopologySpread.Filter (v1.37)
+        """
+        passing, uneven, unlabelled = self.nodes.all, 0, 0
+        for counts in self.counts:
+            unlabelled |= passing & ~self.nodes.carrying(counts.constraint.topology_key)
+            uneven |= passing & counts.refused_nodes()
+            passing &= ~(uneven | unlabelled)
+        return Verdicts(self.counts, passing, uneven, unlabelled)
+
+    def copy(self) -> HardConstraints:
+        """Return an independent copy."""
+        return HardConstraints(self.nodes, tuple([counts.copy() for counts in self.counts]), self.labelled)
+
+
+def count_each(cycle: Cycle) -> tuple[DomainCounts, ...]:
+    """Count the Pods of each constraint in force, in the Pod's order."""
+    counted = (*HardConstraints.of(cycle).counts, *count_soft(cycle))
+    return tuple(sorted(counted, key=lambda counts: counts.constraint.index))
+
+
+def count_soft(cycle: Cycle) -> tuple[DomainCounts, ...]:
+    """
+    Count the Pods of each soft constraint.
+
+    Of the scheduler's own defaults each counts by itself: no node has to carry the key of the other.
+    """
+    soft = [constraint for constraint in cycle.constraints if constraint.soft]
+    together = [[constraint] for constraint in soft] if cycle.system_defaults else [soft]
+    return tuple(
+        [
+            counts
+            for constraints in together
+            for counts in count_domains(cycle.reach, constraints, cycle.snapshot, cycle.features)
+        ]
+    )

@@ -1,0 +1,132 @@
+"""
+Disks of clouds that Kubernetes once attached itself, as the CSI drivers see them that attach them now.
+
+upstream: csi-translation-lib (v1.37)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from evenkeel.scheduler.volumes import AWS_DISK, AZURE_DISK, CINDER_DISK, GCE_DISK, PORTWORX_DISK
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, REGION, ZONE
+from webhook.spread.affinity import NodeTerm
+from webhook.spread.selectors import IN, Requirement
+
+MANY_ZONES = "__"  # What stands between the zones in the label of a volume.
+MANAGED = "managed"  # The only kind of an Azure disk that its driver attaches.
+_AWS_URL, _AWS_VOLUME = "aws://", re.compile(r"vol-[^/]*")
+_GCE_UNSPECIFIED = "UNSPECIFIED"
+
+
+class InTreePlugin(NamedTuple):
+    """A volume plugin of Kubernetes, the CSI driver in its place, and the topology key of that, "" if it has none."""
+
+    name: str
+    driver: str
+    topology_key: str = ""
+
+
+IN_TREE: Mapping[str, InTreePlugin] = {
+    AWS_DISK: InTreePlugin("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"),
+    GCE_DISK: InTreePlugin("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone"),
+    AZURE_DISK: InTreePlugin("kubernetes.io/azure-disk", "disk.csi.azure.com"),
+    CINDER_DISK: InTreePlugin(
+        "kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"
+    ),
+    PORTWORX_DISK: InTreePlugin("kubernetes.io/portworx-volume", "pxd.portworx.com"),
+}
+BY_PROVISIONER: Mapping[str, InTreePlugin] = {plugin.name: plugin for plugin in IN_TREE.values()}
+# They have drivers, too, and the scheduler counts no volume of them.
+UNCOUNTED_PROVISIONERS = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
+
+
+def driver_of(provisioner: str) -> str:
+    """Return the CSI driver whose volumes a provisioner makes: its own, or that in place of a plugin of Kubernetes."""
+    plugin = BY_PROVISIONER.get(provisioner)
+    return plugin.driver if plugin is not None else provisioner
+
+
+class TranslationError(ValueError):
+    """A disk of which no CSI driver can be told; the message is that of kube-scheduler."""
+
+
+def handle(kind: str, identity: str, labels: Labels, azure_kind: str = "") -> str:
+    """
+    Return the name by which the CSI driver knows a disk; `labels` are those of its PersistentVolume, if it has one.
+
+    upstream: in_tree_volume.go:InTreePlugin.TranslateInTreePVToCSI (v1.37)
+    """
+    if kind == AZURE_DISK and azure_kind and azure_kind.lower() != MANAGED:
+        raise TranslationError(f"kind({azure_kind}) is not supported in csi migration")
+    if kind == AWS_DISK and identity.startswith(_AWS_URL):
+        named = identity[len(_AWS_URL) :].partition("/")[2].strip("/")
+        if not _AWS_VOLUME.fullmatch(named):
+            wrong = f"Invalid format for AWS volume ({identity})"
+            raise TranslationError(f"failed to translate Kubernetes ID to EBS Volume ID {wrong}")
+        return named
+    return _gce_handle(identity, labels) if kind == GCE_DISK else identity
+
+
+def _gce_handle(identity: str, labels: Labels) -> str:
+    zones = (labels.get(BETA_ZONE) or labels.get(ZONE) or _GCE_UNSPECIFIED).split(MANY_ZONES)
+    if len(zones) == 1:
+        return f"projects/{_GCE_UNSPECIFIED}/zones/{zones[0]}/disks/{identity}"
+    return f"projects/{_GCE_UNSPECIFIED}/regions/{_gce_region(zones)}/disks/{identity}"
+
+
+def _gce_region(zones: Sequence[str]) -> str:
+    """
+    Return the region of zones such as `europe-west1-b`.
+
+    upstream: gce_pd.go:gceGetRegionFromZones (v1.37)
+    """
+    failed = "failed to get region from zones:"
+    for zone in zones:
+        if zone.count("-") != 2:
+            wanted = "zone in unexpected format, expected: {locale}-{region}-{zone}"
+            raise TranslationError(f"{failed} {wanted}, got: {zone}")
+    regions = sorted({zone.rpartition("-")[0] for zone in zones})
+    if len(regions) > 1:
+        got = " ".join(f"{region}:{{}}" for region in regions)
+        raise TranslationError(f"{failed} multiple or no regions gotten from zones, got: map[{got}]")
+    return regions[0]
+
+
+def translated_terms(kind: str, terms: tuple[NodeTerm, ...] | None, labels: Labels) -> tuple[NodeTerm, ...] | None:
+    """
+    Return the node affinity of a volume with the topology key of its CSI driver in place of the zone's label.
+
+    upstream: in_tree_volume.go:translateTopologyFromInTreeToCSI (v1.37)
+    """
+    key = IN_TREE[kind].topology_key
+    if not key:
+        return terms
+    named = {expression.key for term in terms or () for expression in term.expressions}
+    is_beta = ZONE not in named and (BETA_ZONE in named or (ZONE not in labels and BETA_ZONE in labels))
+    zone = BETA_ZONE if is_beta else ZONE
+    keys = {BETA_REGION: REGION} if is_beta else {}
+    if any(expression.values for expression in _of_key(zone, terms)):
+        return _renamed(terms or (), {**keys, zone: key})
+    added = sorted({text.strip() for text in labels.get(zone, "").split(MANY_ZONES)} - {""})
+    if not added:
+        return _renamed(terms, keys) if terms is not None else None
+    in_zones = Requirement(key, IN, tuple(added))
+    renamed = _renamed(terms or (NodeTerm((), ()),), keys)
+    return tuple([NodeTerm((*term.expressions, in_zones), term.fields) for term in renamed])
+
+
+def _of_key(key: str, terms: Iterable[NodeTerm] | None) -> list[Requirement]:
+    return [expression for term in terms or () for expression in term.expressions if expression.key == key]
+
+
+def _renamed(terms: Iterable[NodeTerm], keys: Mapping[str, str]) -> tuple[NodeTerm, ...]:
+    return tuple(
+        [
+            NodeTerm(tuple([each._replace(key=keys.get(each.key, each.key)) for each in term.expressions]), term.fields)
+            for term in terms
+        ]
+    )

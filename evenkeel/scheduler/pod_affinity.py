@@ -1,0 +1,130 @@
+"""
+What a Pod asks of the Pods that share a domain with it: its Pod affinity and Pod anti-affinity.
+
+    spec.affinity ──> PodAffinity: terms, each with a selector, namespaces and a topology key
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_TERMS, REQUIRED_TERMS
+from webhook.kubernetes.reader import Reader
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import NOTHING, Selector, as_selector
+
+
+class PodTerm(NamedTuple):
+    """
+    One term: it selects Pods by their labels, in the `namespaces` and in those that `namespace_selector` matches.
+
+    Two nodes are in one domain if they have the same value of `topology_key`.
+    """
+
+    topology_key: str
+    selector: Selector
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+
+    def selects(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
+        """
+        Return whether the term selects a Pod with `labels`, in a namespace that has `namespace_labels`.
+
+        upstream: types.go:AffinityTerm.Matches (v1.37)
+        """
+        in_namespace = namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
+        return in_namespace and self.selector.matches(labels)
+
+
+class WeightedPodTerm(NamedTuple):
+    """A preferred term; `weight` is negative if it is one of anti-affinity."""
+
+    weight: int
+    term: PodTerm
+
+
+class PodAffinity(NamedTuple):
+    """The terms of a Pod: required affinity, required anti-affinity, and what it prefers of both."""
+
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    preferred: tuple[WeightedPodTerm, ...] = ()
+
+    @property
+    def terms(self) -> tuple[PodTerm, ...]:
+        """All of them, without their weights."""
+        return (*self.affinity, *self.anti_affinity, *[preference.term for preference in self.preferred])
+
+    @property
+    def namespaces(self) -> frozenset[str] | None:
+        """The namespaces in which they select Pods; None if a selector says so of any."""
+        if any(term.namespace_selector != NOTHING for term in self.terms):
+            return None
+        return frozenset[str]().union(*[term.namespaces for term in self.terms])
+
+
+MOST_WEIGHT = 100
+
+
+def preferring(affinity: PodAffinity, index: int, *, apart: bool) -> PodAffinity:
+    """Return the affinity with one of its required terms preferred, with all weight; `apart`: of anti-affinity."""
+    required = affinity.anti_affinity if apart else affinity.affinity
+    left = (*required[:index], *required[index + 1 :])
+    preferred = (*affinity.preferred, WeightedPodTerm(-MOST_WEIGHT if apart else MOST_WEIGHT, required[index]))
+    changed = affinity._replace(preferred=preferred)
+    return changed._replace(anti_affinity=left) if apart else changed._replace(affinity=left)
+
+
+def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinity:
+    """
+    Return the Pod affinity in `spec.affinity` of a raw Pod of a namespace; `reader` collects what has the wrong type.
+
+    upstream: types.go:PodInfo.Update (v1.37)
+    """
+    path: FieldPath = ("spec", "affinity")
+    written = reader.mapping(raw, path)
+    near, apart = (reader.mapping(written.get(name), (*path, name)) for name in (POD_AFFINITY, POD_ANTI_AFFINITY))
+    return PodAffinity(
+        _read_required(reader, near, (*path, POD_AFFINITY), namespace),
+        _read_required(reader, apart, (*path, POD_ANTI_AFFINITY), namespace),
+        (
+            *_read_preferred(reader, near, (*path, POD_AFFINITY), namespace, 1),
+            *_read_preferred(reader, apart, (*path, POD_ANTI_AFFINITY), namespace, -1),
+        ),
+    )
+
+
+def _read_required(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> tuple[PodTerm, ...]:
+    terms = reader.mappings(raw.get(REQUIRED_TERMS), (*path, REQUIRED_TERMS))
+    return tuple([_read_term(reader, term, at, namespace) for term, at in terms])
+
+
+def _read_preferred(
+    reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str, sign: int
+) -> Iterator[WeightedPodTerm]:
+    for item, at in reader.mappings(raw.get(PREFERRED_TERMS), (*path, PREFERRED_TERMS)):
+        weight = reader.integer(item.get("weight"), at, "weight") or 0
+        to = (*at, "podAffinityTerm")
+        term = reader.mapping(item.get("podAffinityTerm"), to)
+        yield WeightedPodTerm(sign * weight, _read_term(reader, term, to, namespace))
+
+
+def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> PodTerm:
+    """
+    Return one term; without namespaces and a namespaceSelector it looks at the Pod's own namespace.
+
+    upstream: types.go:getNamespacesFromPodAffinityTerm (v1.37)
+    """
+    namespaces = frozenset(reader.strings(raw.get("namespaces"), path, "namespaces"))
+    namespace_selector = read_selector(reader, raw.get("namespaceSelector"), (*path, "namespaceSelector"))
+    if not namespaces and namespace_selector is None:
+        namespaces = frozenset([namespace])
+    return PodTerm(
+        reader.string(raw.get("topologyKey"), path, "topologyKey") or "",
+        as_selector(read_selector(reader, raw.get("labelSelector"), (*path, "labelSelector"))),
+        namespaces,
+        as_selector(namespace_selector),
+    )

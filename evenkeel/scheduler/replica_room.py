@@ -1,0 +1,104 @@
+"""The room that a snapshot has for the replicas of a workload, for the rules that ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from evenkeel.scheduler.capacity import bound
+from evenkeel.scheduler.incoming import IncomingPod, read_incoming_pod
+from evenkeel.scheduler.pod_affinity import read_pod_affinity
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.resources import with_default_requests
+from evenkeel.scheduler.snapshot import Snapshot
+from webhook.findings.room import Bound
+from webhook.findings.rule import Subject
+from webhook.kubernetes.fields import as_list, value_at
+from webhook.kubernetes.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
+from webhook.kubernetes.reader import Reader
+from webhook.spread.constraint import HARD, IGNORE, Constraint
+
+PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # With these, a term may select only new Pods.
+
+
+class SnapshotRoom:
+    """The room of a snapshot for a workload: a findings.room.Room."""
+
+    def __init__(self, subject: Subject, snapshot: Snapshot) -> None:
+        self._subject, self._workload, self._snapshot = subject, subject.workload, snapshot
+
+    @property
+    def may_preempt(self) -> bool:
+        """Whether Pods of lower priority may be taken away for its Pods, as far as priorities are known."""
+        spec = self._workload.pod_spec or {}
+        if spec.get("preemptionPolicy") == "Never":
+            return False
+        default = self._snapshot.default_priority
+        lower = default is None or any(priority < default for priority in self._snapshot.priorities.values())
+        return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
+
+    @property
+    def running_pods(self) -> int:
+        """How many Pods of the workload run."""
+        own = self._subject.workload_selector
+        if own.matches_nothing or own.empty:
+            return 0
+        groups = self._snapshot.pods.get(self._workload.namespace, {}).values()
+        return sum(sum(group.nodes.values()) for group in groups if own.matches(group.labels))
+
+    def anti_affinity(self) -> Iterator[Constraint]:
+        """
+        Yield the required anti-affinity by which its Pods keep away from each other, as constraints that allow a domain
+        one Pod: as if there were fewer domains than minDomains.
+        """
+        workload, nodes = self._workload, self._subject.nodes
+        terms = as_list(value_at(workload.pod_spec or {}, ("affinity", POD_ANTI_AFFINITY, REQUIRED_TERMS)))
+        affinity = {POD_ANTI_AFFINITY: {REQUIRED_TERMS: [term for term in terms if not _is_per_revision(term)]}}
+        for term in read_pod_affinity(Reader(), affinity, workload.namespace).anti_affinity:
+            key, selector = term.topology_key, term.selector
+            sure = workload.namespace in term.namespaces and selector.keys.isdisjoint(self._subject.addable)
+            if sure and selector.matches(workload.labels) and key in nodes.common_label_keys:
+                yield Constraint(-1, 1, key, HARD, None, selector, len(nodes) + 1, IGNORE, IGNORE, ())
+
+    def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
+        """
+        Return how many more replicas can be placed, up to `wanted`, whatever their order; others keep their nodes.
+
+        The anti-affinity of other Pods counts with `others_affinity`, where no label decides it that a controller may
+        add to the replicas.
+        """
+        addable = self._workload.addable
+        affine = {
+            affinity: nodes
+            for affinity, nodes in self._snapshot.affine.items()
+            if others_affinity and all(term.selector.keys.isdisjoint(addable) for term in affinity.anti_affinity)
+        }
+        snapshot = replace(self._snapshot, affine=affine)
+        return bound(Cycle(self._next_replica(), tuple(constraints), snapshot, self._subject.features), wanted)
+
+    def _next_replica(self) -> IncomingPod:
+        """
+        Return the next replica, with what it requests and its host ports.
+
+        Its own affinity to other Pods refuses it more nodes; to look at all Pods for that takes too long here.
+        """
+        spec, namespace = with_default_requests(self._workload.pod_spec or {}), self._workload.namespace
+        raw = {"metadata": {"namespace": namespace}, "spec": spec}
+        pod, new = read_incoming_pod(Reader(), raw, self._subject.features), self._subject.pod
+        return IncomingPod(
+            namespace,
+            self._workload.pods_labels(),
+            new.affinity,
+            new.tolerations,
+            requests=pod.requests,
+            ports=pod.ports,
+        )
+
+
+def room_for(subject: Subject) -> SnapshotRoom | None:
+    """Return the room for a workload; None where no Pods are read."""
+    return SnapshotRoom(subject, subject.snapshot) if isinstance(subject.snapshot, Snapshot) else None
+
+
+def _is_per_revision(term: object) -> bool:
+    return isinstance(term, dict) and not PER_REVISION.isdisjoint(term)

@@ -1,0 +1,91 @@
+"""What kube-scheduler reads of nodes, beyond what the webhook keeps of them: room, images and declared features."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from evenkeel.scheduler.images import NodeImage
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import HOSTNAME
+from webhook.spread.nodes import Node, NodeSet, NodesOf
+from webhook.spread.taints import Taint
+
+
+class Allocatable(NamedTuple):
+    """
+    What a node has for Pods, CPU in thousandths, all else in whole units; `pods` is the number it takes.
+
+    `scalars` has extended resources, hugepages and the like, in the order of their names.
+    """
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    scalars: tuple[tuple[str, int], ...] = ()
+    pods: int = 0
+
+
+NO_ROOM = Allocatable()
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerNode(Node):
+    """A node as kube-scheduler sees it; `declared` are the names of the features that its kubelet declares."""
+
+    allocatable: Allocatable = NO_ROOM
+    images: tuple[NodeImage, ...] = ()
+    declared: frozenset[str] = frozenset()
+
+
+def another(like: SchedulerNode, name: str, labels: Labels, taints: tuple[Taint, ...]) -> SchedulerNode:
+    """Return a new node like one that is there, with `labels` besides; it is open, and has no images yet."""
+    own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
+    carried = {**like.labels, **own, **labels}
+    return replace(like, name=name, labels=carried, taints=taints, unschedulable=False, images=())
+
+
+class ImageState(NamedTuple):
+    """An image that nodes have: its size in bytes as the first of them reports it."""
+
+    size: int
+    nodes: NodeSet
+
+
+class SchedulerNodes(NodesOf[SchedulerNode]):
+    """The nodes of a cluster as kube-scheduler sees them."""
+
+    @cached_property
+    def images(self) -> Mapping[str, ImageState]:
+        """
+        The images by their names.
+
+        upstream: cache.go:cacheImpl.addNodeImageStates (v1.37)
+        """
+        positions: dict[NodeImage, list[int]] = defaultdict(list)  # Most nodes report the same ones, in their order.
+        for position, node in enumerate(self):
+            for image in node.images:
+                positions[image].append(position)
+        states: dict[str, ImageState] = {}
+        for image in sorted(positions, key=lambda image: positions[image][0]):
+            nodes = _at(positions[image])
+            for name in image.names:
+                size_of_first, before = states.get(name, (image.size, 0))
+                states[name] = ImageState(size_of_first, before | nodes)
+        return states
+
+    @cached_property
+    def by_allocatable(self) -> Mapping[Allocatable, NodeSet]:
+        """The nodes by what of them is allocatable."""
+        return self.grouped(self.all, lambda node: node.allocatable)
+
+
+def _at(positions: Sequence[int]) -> NodeSet:
+    """Return the nodes at these positions, which are in their order."""
+    digits = bytearray(b"0" * (positions[-1] + 1))
+    for position in positions:
+        digits[-1 - position] = ord("1")
+    return int(digits, 2)

@@ -1,0 +1,80 @@
+"""What a snapshot is without a Pod, or without what may not be listed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from evenkeel.scheduler.counts import UNUSED, BoundPod, LabelSet, PodGroup
+from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.storage import NO_STORAGE
+from evenkeel.scheduler.storage_objects import STORAGE_RESOURCES
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
+DEVICE_CLASSES, BUDGET_RESOURCE = "deviceclasses", "poddisruptionbudgets"
+Groups = Mapping[LabelSet, PodGroup]
+
+
+def without_missing(snapshot: Snapshot, missing: Collection[str]) -> Snapshot:
+    """Return a snapshot that says what is not known, because these resources may not be listed."""
+    storage = snapshot.storage or NO_STORAGE
+    return replace(
+        snapshot,
+        storage=replace(storage, unread=storage.unread | STORAGE_RESOURCES.intersection(missing)),
+        budgets=None if BUDGET_RESOURCE in missing else snapshot.budgets,
+        device_resources=None if DEVICE_CLASSES in missing else snapshot.device_resources,
+    )
+
+
+def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) -> Snapshot:
+    """Return a copy in which a Pod of the snapshot is neither counted nor takes up room or ports."""
+    node = pod.node
+    usage = snapshot.usage.get(node, UNUSED).plus(pod.requests, -1)
+    fields: dict[str, Any] = {"usage": _with(snapshot.usage, node, usage if usage.pods else None)}
+    if pod.affinity is not None:
+        fields["affine"] = _less_on(snapshot.affine, pod.affinity, node)
+    if pod.mounts is not None:
+        fields["mounts"] = _less_on(snapshot.mounts, pod.mounts, node)
+    if pod.ports:
+        taken = snapshot.ports.get(node, {})
+        for port in pod.ports:
+            taken = _less(taken, port)
+        fields["ports"] = _with(snapshot.ports, node, taken or None)
+    others = tuple([other for other in snapshot.pods_of(node) if (other.namespace, other.name) != (namespace, name)])
+    fields["pods_on"] = _with(snapshot.pods_on, node, others or None)
+    lowest = min([other.pod.priority for other in others], default=None)
+    if lowest != snapshot.priorities.get(node):
+        fields["priorities"] = _with(snapshot.priorities, node, lowest)
+    counted = "pods" if pod.spreads else "terminating"
+    fields[counted] = _less_counted(getattr(snapshot, counted), namespace, pod)
+    return replace(snapshot, **fields)
+
+
+def _less_counted(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mapping[str, Groups]:
+    """Return the Pods by namespace, labels and node with one less like this one; empty groups are left out."""
+    groups = pods.get(namespace, {})
+    group = groups.get(pod.labels) or PodGroup(dict(pod.labels), {})
+    nodes = _less(group.nodes, pod.node)
+    groups = _with(groups, pod.labels, PodGroup(group.labels, nodes) if nodes else None)
+    return _with(pods, namespace, groups or None)
+
+
+def _less_on(numbers: Mapping[KeyT, Mapping[str, int]], key: KeyT, node: str) -> Mapping[KeyT, Mapping[str, int]]:
+    return _with(numbers, key, _less(numbers.get(key, {}), node) or None)
+
+
+def _less(numbers: Mapping[KeyT, int], key: KeyT) -> Mapping[KeyT, int]:
+    """Return the numbers with one less of a key, and without the key where none is left."""
+    return _with(numbers, key, max(0, numbers.get(key, 0) - 1) or None)
+
+
+def _with(values: Mapping[KeyT, ValueT], key: KeyT, value: ValueT | None) -> Mapping[KeyT, ValueT]:
+    """Return a copy in which a key has this value, and is absent for None."""
+    new = dict(values)
+    if value is None:
+        new.pop(key, None)
+    else:
+        new[key] = value
+    return new

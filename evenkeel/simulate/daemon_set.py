@@ -1,0 +1,246 @@
+"""
+The DaemonSet controller: a Pod on each node that should run one, replaced node by node.
+
+    node without a Pod ──> Pod made for it ──old──> deleted, then made anew; with maxSurge the other way round
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from evenkeel.simulate.node_changes import Ground
+from evenkeel.simulate.pod import Maker, Pod, PodClass
+from evenkeel.simulate.state import State
+from webhook.kubernetes.update_strategies import DaemonSetUpdate
+from webhook.spread.nodes import Nodes
+from webhook.spread.taints import NO_EXECUTE, untolerated_taint
+
+Names = dict[str, None]  # of nodes, a set that keeps its order
+
+
+class DaemonSet:
+    """
+    The Pods of a DaemonSet; `makers` are those of its revisions, of which the last has its template as it is now.
+
+    Nodes are `_open` while the controller may have to do something there.  Each other one has one Pod, which is
+    available; where that is of an older template the node is `_outdated`.
+    """
+
+    def __init__(self, update: DaemonSetUpdate, makers: Sequence[Maker], pods: Iterable[Pod], ground: Ground) -> None:
+        self.update, self._makers = update, list(makers)
+        self._node_of = {pod: pod.node or pod.of_class.own_node for pod in pods}
+        self._on: dict[str, list[Pod]] = {}
+        for pod, node in self._node_of.items():
+            self._on.setdefault(node, []).append(pod)
+        self._move_to(ground)
+
+    def _move_to(self, ground: Ground) -> None:
+        """Look at all nodes: they have changed, or the template has."""
+        self._ground = ground
+        self._running, self._keeping = nodes_of(self.maker.of_class, ground.nodes)
+        self._open: Names = dict.fromkeys([*self._running, *self._on])
+        self._outdated: Names = {}
+
+    @property
+    def pods(self) -> Collection[Pod]:
+        return self._node_of.keys()
+
+    @property
+    def maker(self) -> Maker:
+        return self._makers[-1]
+
+    @property
+    def revision(self) -> int:
+        """The number of its template as it is now."""
+        return len(self._makers) - 1
+
+    @property
+    def replicas(self) -> int:
+        """How many Pods it should have: one on each node that should run one."""
+        return len(self._running)
+
+    @property
+    def old(self) -> list[Pod]:
+        """The Pods that are to be replaced."""
+        return [] if self.update.on_delete else [pod for pod in self.pods if pod.active and self.is_outdated(pod)]
+
+    @property
+    def complete(self) -> bool:
+        """
+        Whether a Pod is available on each node that should run one, and none is to be replaced.
+
+        upstream: rollout_status.go:DaemonSetStatusViewer.Status (v1.37)
+        """
+        return not self.old and all(any(pod.available for pod in self._on.get(node, ())) for node in self._running)
+
+    def is_outdated(self, pod: Pod) -> bool:
+        """Return whether a Pod that is made in place of this one would be of another template."""
+        return pod.revision != self.revision
+
+    def roll_out(self, maker: Maker) -> None:
+        """Begin with a new template."""
+        self._makers.append(maker)
+        self._move_to(self._ground)
+
+    def undo(self) -> None:
+        """Begin with the template before, if there is one: Pods that have it are of the newest revision again."""
+        before, new = max(0, self.revision - 1), self.revision + 1
+        for pod in self.pods:
+            if pod.revision == before:
+                pod.revision = new
+        self.roll_out(self._makers[before])
+
+    def scale(self, replicas: int) -> None:
+        """Do nothing: it has no number of replicas."""
+
+    def sync(self, state: State) -> bool:
+        """
+        Run the controller for a round; return whether there was anything to do.
+
+        upstream: daemon_controller.go:DaemonSetsController.updateDaemonSet (v1.37)
+        """
+        if state.ground is not self._ground:
+            self._move_to(state.ground)
+        self._open.update(dict.fromkeys([self._node_of[pod] for pod in state.terminating if pod in self._node_of]))
+        if not self._open and not self._outdated:
+            return False
+        surge, unavailable = self.update.fenceposts(len(self._running))
+        if self._manage(surge > 0, state):
+            return True
+        self._close()
+        if self.update.on_delete:
+            return False
+        return self._surge(surge, state) if surge else self._replace(unavailable, state)
+
+    def _manage(self, surges: bool, state: State) -> bool:
+        """
+        Make the Pods that nodes lack, and delete those that are too many; return whether there were any.
+
+        upstream: daemon_controller.go:DaemonSetsController.podsShouldBeOnNode (v1.37)
+        """
+        lacking, going = list[str](), list[Pod]()
+        for node in self._open:
+            there = self._on.get(node, [])
+            active = sorted([pod for pod in there if pod.active], key=_age)
+            if node not in self._keeping:
+                going += active
+            elif node in self._running and not (active if surges else there):
+                lacking.append(node)
+            elif not surges:
+                going += active[1:]
+            elif len(active) > 1:
+                new, old = self._by_template(active)
+                replaced = new and old and (new[0].available or not old[0].ready)
+                going += [*new[1:], *(old if replaced else old[1:])]
+        return self._change(lacking, going, state)
+
+    def _close(self) -> None:
+        """Close the nodes that have what they should: one Pod, which is available, or none."""
+        for node in list(self._open):
+            there = self._on.get(node, [])
+            if not there or (len(there) == 1 and there[0].available):
+                del self._open[node]
+                if there and self.is_outdated(there[0]):
+                    self._outdated[node] = None
+
+    def _replace(self, most: int, state: State) -> bool:
+        """
+        Delete old Pods that are not available, and others as long as `most` are not; return whether there were any.
+
+        upstream: update.go:DaemonSetsController.rollingUpdate (v1.37)
+        """
+        going, unavailable = list[Pod](), 0
+        for node in self._open:
+            new, old = self._by_template(pod for pod in self._on[node] if pod.active)
+            if not any(pod.available for pod in (*new, *old)):
+                unavailable += 1
+                going += old
+        drawn = self._drawn(self._outdated, most - unavailable, state)
+        return self._change((), [*going, *(self._on[node][0] for node in drawn)], state)
+
+    def _surge(self, most: int, state: State) -> bool:
+        """
+        Make new Pods where old ones are not available, and on as many other nodes as `most`; return whether there were
+        any.  The old ones go once the new ones are available; on nodes that should not run any, once there are enough.
+
+        upstream: update.go:DaemonSetsController.rollingUpdate (v1.37)
+        """
+        lacking, going, surging = list[str](), list[Pod](), 0
+        for node in self._open:
+            new, old = self._by_template(pod for pod in self._on[node] if pod.active)
+            if old and new:
+                surging += 1
+            elif old and node not in self._running:
+                going += old
+            elif old and not old[0].available:
+                lacking.append(node)
+        candidates = [node for node in self._outdated if node in self._running]
+        lacking += self._drawn(candidates, most - surging, state)
+        if len(candidates) < len(self._outdated):
+            available = sum(any(pod.available for pod in pods) for pods in self._on.values())
+            leaving = [node for node in self._outdated if node not in self._running]
+            going += [self._on[node][0] for node in self._drawn(leaving, available - len(self._running), state)]
+        return self._change(lacking, going, state)
+
+    def _drawn(self, nodes: Iterable[str], number: int, state: State) -> list[str]:
+        """Return so many of the nodes, if there are: the controller takes them in any order."""
+        if number <= 0:
+            return []
+        among = list(nodes)
+        return state.random.sample(among, min(number, len(among)))
+
+    def _by_template(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
+        """Return those that have the template as it is now, and the others."""
+        there = list(pods)
+        return [pod for pod in there if not self.is_outdated(pod)], [pod for pod in there if self.is_outdated(pod)]
+
+    def _change(self, lacking: Iterable[str], going: Iterable[Pod], state: State) -> bool:
+        """Delete Pods, and make others for nodes; return whether there were any."""
+        changed = False
+        for pod in going:
+            self._open_node(self._node_of[pod])
+            state.delete(pod)
+            if not pod.node:
+                self.gone(pod)
+            changed = True
+        for node in lacking:
+            self._open_node(node)
+            pod = state.make(self.maker.on(node), self.revision)
+            self._node_of[pod] = node
+            self._on.setdefault(node, []).append(pod)
+            changed = True
+        return changed
+
+    def _open_node(self, node: str) -> None:
+        self._open[node] = None
+        self._outdated.pop(node, None)
+
+    def gone(self, pod: Pod) -> None:
+        """Forget a Pod whose object is gone."""
+        if (node := self._node_of.pop(pod, None)) is not None:
+            self._on[node].remove(pod)
+            self._open_node(node)
+
+
+def nodes_of(of_class: PodClass, nodes: Nodes) -> tuple[Names, Names]:
+    """
+    Return the nodes that should run such a Pod, and those that keep one that is there.
+
+    upstream: daemon_controller.go:NodeShouldRunDaemonPod (v1.37)
+    """
+    pod = of_class.pod
+    matching = pod.affinity.matching(nodes)
+    running = matching & nodes.tolerated(pod.tolerations)
+    closed = nodes.members(matching & ~running)
+    keeping = [node.name for node in closed if not untolerated_taint(node.taints, pod.tolerations, [NO_EXECUTE])]
+    names = list(nodes.names(running))
+    return dict.fromkeys(names), dict.fromkeys([*names, *keeping])
+
+
+def _age(pod: Pod) -> tuple[bool, float, int]:
+    """
+    Return what orders Pods of a node, the one that stays first.
+
+    upstream: daemon_controller.go:podByCreationTimestampAndPhase.Less (v1.37)
+    """
+    return not pod.node, pod.created or 0.0, pod.serial

@@ -1,0 +1,145 @@
+"""The Pods of a cluster as they are when a simulation begins, and the PodDisruptionBudgets over them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+from evenkeel.objects.disruption_budget import DisruptionBudget, read_disruption_budget
+from evenkeel.objects.pod_object import PodObject
+from evenkeel.objects.workload_object import read_workload_object
+from evenkeel.placement.subject import maker_of
+from evenkeel.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
+from evenkeel.scheduler.snapshot import read_object
+from evenkeel.scheduler.volumes import read_mounts
+from evenkeel.simulate.controllers import DAEMON_SET, OF_JOB, Makers
+from evenkeel.simulate.disruption import Budget
+from evenkeel.simulate.node_changes import Ground
+from evenkeel.simulate.pod import InitialPod, Maker, PodClass
+from webhook.kubernetes.fields import Raw
+from webhook.kubernetes.kinds import CORE
+from webhook.kubernetes.reader import Reader
+from webhook.kubernetes.references import ObjectKey, ObjectRef
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import as_selector
+from webhook.spread.taints import read_limited_tolerations
+
+# Owners of Pods that have no subresource scale.
+WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), OF_JOB, ("", "Node")})
+
+
+def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> InitialPod | None:
+    """
+    Return a Pod as the cluster has it, None for one that has finished.
+
+    Pods of a lower priority than `preempting` may be preempted.
+    """
+    if pod.phase in FINISHED:
+        return None
+    revision, maker = controllers.revision(pod)
+    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
+    bound = read if isinstance(read, BoundPod) else None
+    owner = pod.owner
+    of_daemon_set = owner is not None and owner.kind == DAEMON_SET
+    kept = of_daemon_set or pod.static
+    if maker is None and owner is not None and not kept and controllers.makes_anew(owner):
+        maker = controllers.maker(owner, pod)
+    if maker is not None and bound is None:
+        maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
+    again = of_daemon_set and pod.priority < preempting
+    if maker is None and (bound is None or again):
+        maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))
+    condition = pod.ready_condition
+    return InitialPod(
+        pod.namespace,
+        label_set(pod.labels) if bound is None else bound.labels,
+        bound.node if bound is not None else "",
+        (bound.requests if bound is not None else None) or (maker.of_class.pod.requests if maker else NO_REQUESTS),
+        not pod.terminating,
+        condition.ready and bound is not None,
+        condition.since,
+        pod.created_at,
+        pod.deletion_cost,
+        pod.restarts,
+        read_limited_tolerations(pod.spec),
+        _home(pod, maker) if kept and revision < 0 else "",
+        maker,
+        revision,
+        pod.ordinal,
+        bound.affinity if bound is not None else None,
+        bound.ports if bound is not None else (),
+        read_mounts(Reader(), pod.raw) or None,
+        pod.priority,
+        bound.started if bound is not None else inf,
+        bound.preempted if bound is not None else False,
+        pod.nominated_node if bound is None else "",
+        bound is not None and pod.phase == "Pending",
+        str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
+        pod.name,
+        pod.gone_at_once and (maker is None or not maker.waits_for_kubelet),
+    )
+
+
+def _own_class(pod: PodObject, of_template: PodClass, controllers: Makers) -> PodClass:
+    """
+    Return the class of a Pod that waits: it may ask for something else than its template, as an autoscaler or admission
+    has left it, or as the template was before.
+    """
+    own = controllers.as_it_is(pod)
+    return of_template if own.asks_for_the_same(of_template) else own
+
+
+def _home(pod: PodObject, maker: Maker | None) -> str:
+    """Return the node on which a Pod of a DaemonSet or the kubelet is kept; "" if it names none."""
+    return pod.node or (maker.of_class.own_node if maker is not None else "")
+
+
+def on_added_nodes(
+    initial: Mapping[str, Sequence[InitialPod]], grounds: Iterable[Ground]
+) -> dict[str, tuple[InitialPod, ...]]:
+    """Return the Pods that start on each node that is added: those that are kept on the node that it is like."""
+    kept: dict[str, tuple[InitialPod, ...]] = {}
+    for name, like in (pair for ground in grounds for pair in ground.like):
+        there = kept[like] if like in kept else initial.get(like, ())
+        kept[name] = tuple([_kept_on(name, pod) for pod in there if pod.home and pod.spreads])
+    return kept
+
+
+def _kept_on(name: str, pod: InitialPod) -> InitialPod:
+    """Return a Pod such as this one, which a DaemonSet or the kubelet keeps on another node."""
+    return replace(pod, node=name, home=name, maker=pod.maker.on(name) if pod.maker is not None else None)
+
+
+def initial_budgets(controllers: Makers) -> Iterator[Budget]:
+    """Yield the PodDisruptionBudgets, with what the workloads of their Pods want."""
+    for _, raw in sorted(controllers.cluster.others.items()):
+        if (budget := read_disruption_budget(raw)) is not None:
+            yield _with_pods(budget, controllers)
+
+
+def _with_pods(budget: DisruptionBudget, controllers: Makers) -> Budget:
+    selector = as_selector(read_selector(Reader(), budget.selector, ("spec", "selector")))
+    owners, unready = Counter[ObjectKey](), 0
+    for pod in controllers.pods:
+        if pod.namespace == budget.namespace and selector.matches(pod.labels):
+            active = not pod.terminating and pod.phase not in FINISHED
+            if pod.owner is not None:
+                owners[pod.owner.key(pod.namespace)] += active
+            unready += bool(active and pod.node and not pod.ready_condition.ready)
+    there = controllers.cluster.others
+    own = {owner: str(named.ref) for owner in owners if (named := controllers.of_set.get(owner)) is not None}
+    return Budget(
+        budget,
+        selector,
+        sum(_scale(there.get(owner), number) for owner, number in owners.items() if owner not in own),
+        tuple(dict.fromkeys(own.values())),
+        unready,
+        not owners or any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
+    )
+
+
+def _scale(owner: Raw | None, pods: int) -> int:
+    """Return how many Pods an owner wants; where it is not known, as many as there are."""
+    return pods if owner is None else read_workload_object(owner).replicas or 0

@@ -1,0 +1,147 @@
+"""
+What each step makes of the nodes, before anything is run: it is the same in every run.
+
+    nodes ──cordon, taint, lose, delete, add──> nodes after each step; an error for a step that would do nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from evenkeel.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes, another
+from evenkeel.simulate.frameworks_at_start import FrameworksAtStart
+from evenkeel.simulate.sampling import in_tree_order
+from evenkeel.simulate.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
+from webhook.kubernetes.names import ZONE
+from webhook.spread.nodes import NodeSet
+from webhook.spread.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
+
+LOST = (Taint(UNREACHABLE_KEY, "", NO_SCHEDULE), Taint(UNREACHABLE_KEY, "", NO_EXECUTE))
+MOST_NODES_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Ground:
+    """
+    The nodes after a step, in the order of kube-scheduler's node tree; `order` is that in which they came.
+
+    `touched` are the names of the nodes of the step, in the order of their names; `like` has each node that it adds
+    and the one that it is like; `gone` are the names of those deleted before.
+    """
+
+    order: tuple[SchedulerNode, ...]
+    touched: tuple[str, ...] = ()
+    like: tuple[tuple[str, str], ...] = ()
+    gone: frozenset[str] = frozenset()
+
+    @cached_property
+    def nodes(self) -> SchedulerNodes:
+        return SchedulerNodes(in_tree_order(self.order))
+
+    @cached_property
+    def frameworks(self) -> FrameworksAtStart:
+        """The frameworks on these nodes."""
+        return FrameworksAtStart()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the nodes, in the order of their positions."""
+        return tuple(node.name for node in self.nodes)
+
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """The names of the nodes that nobody reaches, so that what is deleted there is never gone."""
+        return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE_KEY for taint in node.taints))
+
+    def towards(self, later: Ground, number: int) -> Ground:
+        """Return the nodes when the first `number` that a step changes are as they are `later`."""
+        done = set(later.touched[:number])
+        changed = {node.name: node for node in later.order if node.name in done}
+        return replace(self, order=tuple(changed.get(node.name, node) for node in self.order), touched=(), like=())
+
+
+def first_ground(nodes: SchedulerNodes) -> Ground:
+    """Return the nodes as kube-scheduler first lists them, by their names, which no node is without."""
+    return Ground(tuple(sorted((node for node in nodes if node.name), key=lambda node: node.name)))
+
+
+def after(ground: Ground, step: Step) -> Ground:
+    """Return the nodes after a step; StepError if it names none, or changes nothing, which only a drain may."""
+    if step.action == ADD:
+        return _with_more(ground, step)
+    if step.action not in OF_NODES:
+        return replace(ground, touched=(), like=())
+    which = _chosen(ground, step)
+    changed = {node.name: _changed(node, step) for node in ground.nodes.members(which)}
+    touched = tuple(sorted(changed))
+    if step.action == DELETE:
+        left = tuple(node for node in ground.order if node.name not in changed)
+        return Ground(left, touched, gone=ground.gone.union(touched))
+    if step.action != DRAIN and all(changed[node.name] == node for node in ground.nodes.members(which)):
+        nodes_in_words = f"{touched[0]} is" if len(touched) == 1 else f"all {len(touched)} nodes are"
+        raise StepError(f"{step.text}: does nothing: {_already(step, nodes_in_words)}; leave the step out")
+    return Ground(tuple(changed.get(node.name, node) for node in ground.order), touched, gone=ground.gone)
+
+
+def _chosen(ground: Ground, step: Step) -> NodeSet:
+    nodes, which = ground.nodes, step.which
+    if chosen := which.among(nodes):
+        return chosen
+    there = which.there(nodes)
+    if which.name:
+        zones = f", and the zones {_listed(sorted(nodes.domains(ZONE)))}" if nodes.domains(ZONE) else ""
+        raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(there)}{zones}')
+    if not there:
+        keys = sorted(nodes.label_keys)
+        raise StepError(f"{step.text}: no node has the label {which.key}; the labels are {_listed(keys)}")
+    raise StepError(f"{step.text}: no node has {which}; values of {which.key} are {_listed(there)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NODES_NAMED:,} more" if len(names) > MOST_NODES_NAMED else ""
+    return f"{', '.join(names[:MOST_NODES_NAMED]) or 'none'}{more}"
+
+
+def _already(step: Step, nodes_in_words: str) -> str:
+    what = "unreachable" if step.action == LOSE else f"tainted with {step.taint}"
+    return f"{nodes_in_words} {'cordoned' if step.action == CORDON else what} already"
+
+
+def _changed(node: SchedulerNode, step: Step) -> SchedulerNode:
+    """Return the node after a step; tainted twice it has each taint once."""
+    if step.action == TAINT and step.taint is not None:
+        return _tainted(node, (step.taint,))
+    if step.action == LOSE:
+        return _tainted(node, LOST)
+    return replace(_tainted(node, (CORDONED,)), unschedulable=True)
+
+
+def _tainted(node: SchedulerNode, taints: Sequence[Taint]) -> SchedulerNode:
+    instead = {(taint.key, taint.effect) for taint in taints}
+    kept = [taint for taint in node.taints if (taint.key, taint.effect) not in instead]
+    return node if set(taints) <= set(node.taints) else replace(node, taints=(*kept, *taints))
+
+
+def _with_more(ground: Ground, step: Step) -> Ground:
+    """Add nodes, one of each zone in turn, like those that have most of the labels and are open."""
+    if not ground.order:
+        raise StepError(f"{step.text}: the cluster has no node from which to copy a new one")
+
+    def unlike(node: SchedulerNode) -> tuple[bool, int, bool]:
+        shared = sum(node.labels.get(key) == value for key, value in step.labels.items())
+        return node.name in ground.lost, -shared, node.unschedulable
+
+    best = min(map(unlike, ground.order))
+    models = in_tree_order(node for node in ground.order if unlike(node) == best)
+    there = {node.name for node in ground.order} | ground.gone
+    names = [name for i in range(1, step.number + len(there) + 1) if (name := f"new-{i}") not in there][: step.number]
+    like = {name: models[i % len(models)] for i, name in enumerate(names)}
+    new = [_named(model, name, step.labels) for name, model in like.items()]
+    likeness = tuple((name, model.name) for name, model in like.items())
+    return Ground((*ground.order, *new), tuple(names), likeness, ground.gone)
+
+
+def _named(like: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
+    return another(like, name, labels, tuple([taint for taint in like.taints if taint not in (*LOST, CORDONED)]))

@@ -1,0 +1,508 @@
+"""
+The plan of a simulation, the same for every run: the initial Pods, the nodes after each step, and what each rollout
+makes Pods from.
+
+    raw workload, cluster, steps ──> Plan; a step that would do nothing is an error
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import reduce
+from typing import NamedTuple
+
+from evenkeel.objects.autoscalers import scalings_of
+from evenkeel.objects.jobs import read_job_progress, read_job_replacement
+from evenkeel.objects.pod_object import priority_of
+from evenkeel.objects.pod_templates import with_new_template
+from evenkeel.objects.workload_object import WorkloadObject, read_workload_object
+from evenkeel.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
+from evenkeel.placement.inferred_defaults import DefaultsOf, none_given
+from evenkeel.placement.subject import maker_of
+from evenkeel.scheduler.counts import FINISHED
+from evenkeel.scheduler.preemption import LOWEST_PRIORITY
+from evenkeel.scheduler.profile import USUAL_PROFILES, Profiles
+from evenkeel.scheduler.storage import NO_STORAGE
+from evenkeel.scheduler.volumes import read_mounts
+from evenkeel.simulate.bound_claims import unknown_topologies, with_made, with_volumes
+from evenkeel.simulate.controllers import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    SET,
+    SIMULATED,
+    STATEFUL,
+    Controllers,
+    Makers,
+    SimulatedCluster,
+)
+from evenkeel.simulate.daemon_set import nodes_of
+from evenkeel.simulate.disruption import Budget
+from evenkeel.simulate.initial_pods import initial_budgets, initial_pod, on_added_nodes
+from evenkeel.simulate.node_changes import Ground, after, first_ground
+from evenkeel.simulate.pod import InitialPod, Maker
+from evenkeel.simulate.run import FoundWorkload, Named, Plan, SetFound
+from evenkeel.simulate.state import Start
+from evenkeel.simulate.step import (
+    ADD,
+    APPLY,
+    DRAIN,
+    MOST_REPLICAS,
+    OF_NODES,
+    ROLLOUT,
+    SCALE,
+    Step,
+    StepError,
+    with_zones,
+)
+from webhook.kubernetes.fields import Raw, as_mapping, texts_at
+from webhook.kubernetes.kinds import KINDS, Kinds
+from webhook.kubernetes.labels import Labels, labels_in
+from webhook.kubernetes.reader import Reader
+from webhook.kubernetes.references import ObjectKey, ObjectRef, Scaling
+from webhook.spread.constraint import read_selector
+
+# Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
+LOSING_CLAIMS = frozenset({"CloneSet", JOB})
+PER_INDEX = "backoffLimitPerIndex"
+ROLLING = (DEPLOYMENT, STATEFUL, DAEMON_SET)  # Kinds that replace their Pods when their template changes.
+# Fields of a spec that no update may change, by the kind of the workload, with what they are where they are absent.
+IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
+    DEPLOYMENT: {"selector": None},
+    SET: {"selector": None},
+    DAEMON_SET: {"selector": None},
+    STATEFUL: {"selector": None, "podManagementPolicy": "OrderedReady", "serviceName": None},
+}
+
+
+NOTHING_STORED: Mapping[ObjectKey, Raw] = {}
+NONE_APPLIED: Set[ObjectKey] = frozenset()
+
+
+class Planned(NamedTuple):
+    """
+    A plan, with the notes that a report of it must have.
+
+    Pods of a lower priority than `preempting` may be preempted in it: all of them have to be known one by one.
+    """
+
+    plan: Plan
+    not_judged: tuple[str, ...]
+    notes: tuple[str, ...]
+    preempting: int
+
+
+def is_simulated(raw: Raw) -> bool:
+    """Return whether it is a workload whose controller is simulated."""
+    ref = ObjectRef.of(raw)
+    return (ref.api_version, ref.kind) in SIMULATED
+
+
+def takes(raw: Raw, steps: Iterable[Step]) -> bool:
+    """Return whether all of these steps do anything to a workload."""
+    workload, actions = read_workload_object(raw), {step.action for step in steps}
+    if ROLLOUT in actions and _unable_to_roll_out(workload) is not None:
+        return False
+    return not (SCALE in actions and workload.ref.kind == DAEMON_SET)
+
+
+def moves_any(steps: Iterable[Step]) -> bool:
+    """Return whether the steps may move Pods of any workload."""
+    return any(step.action in OF_NODES or step.action == ADD for step in steps)
+
+
+def wanted(ref: ObjectRef, steps: Iterable[Step], preempting: int = LOWEST_PRIORITY) -> Callable[[Raw], bool]:
+    """
+    Return a predicate for the Pods that a simulation of these steps needs one by one, where those of a lower priority
+    than `preempting` may be preempted.
+    """
+    moves = moves_any(steps)
+
+    def asks(pod: Raw) -> bool:
+        if moves:
+            return True
+        node, namespace = texts_at(pod, "spec.nodeName", "metadata.namespace")  # of each of many Pods
+        if not node or namespace == ref.namespace:
+            return True
+        return preempting > LOWEST_PRIORITY and priority_of(pod) < preempting
+
+    return asks
+
+
+def planned(
+    raw: Raw,
+    cluster: SimulatedCluster,
+    steps: Sequence[Step],
+    kinds: Kinds = KINDS,
+    *,
+    applied: bool = False,
+    stored: Raw | None = None,
+    defaults: DefaultsOf = none_given,
+    profiles: Profiles = USUAL_PROFILES,
+) -> Planned:
+    """Return the plan of one workload, as `planned_workloads`; it is `stored` before the file is applied."""
+    key = ObjectRef.of(raw).key
+    before, from_file = {key: stored} if stored is not None else {}, {key} if applied else NONE_APPLIED
+    return planned_workloads(
+        [raw], cluster, steps, kinds, applied=from_file, stored=before, defaults=defaults, profiles=profiles
+    )
+
+
+def planned_workloads(
+    raws: Sequence[Raw],
+    cluster: SimulatedCluster,
+    steps: Sequence[Step],
+    kinds: Kinds = KINDS,
+    *,
+    applied: Set[ObjectKey] = NONE_APPLIED,
+    stored: Mapping[ObjectKey, Raw] = NOTHING_STORED,
+    defaults: DefaultsOf = none_given,
+    profiles: Profiles = USUAL_PROFILES,
+) -> Planned:
+    """
+    Return all that runs need of a cluster, to simulate steps of these workloads, or without any of the nodes and of all
+    Pods on them; StepError for a step that does nothing.
+
+    Those `applied` come from files, and replace those of their names, which are `stored`, or are new.
+    `defaults` are the constraints that new Pods without any are given, `profiles` those of the cluster's
+    kube-scheduler.
+    """
+    before = {key: there for key in applied if (there := stored.get(key)) is not None}
+    if refused := [
+        why for raw in raws if ObjectRef.of(raw).key in before for why in _refused(raw, before[ObjectRef.of(raw).key])
+    ]:
+        raise StepError("\n".join(refused))
+    keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
+    raws = [_applied(raw, before.get(key)) if key in applied else raw for key, raw in keyed]
+    makers = Makers(cluster, kinds, defaults, profiles, raws)
+    first = first_ground(cluster.snapshot.nodes)
+    taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
+    grounds = _grounds(first, taken)
+    others = [raw for _, raw in sorted(cluster.others.items())]
+    scalings = [dict(scalings_of(of.ref, others)) for of in makers.controllers]
+    named = [
+        _simulated(of, taken, before.get(of.ref.key), bounds, applied=of.ref.key in applied)
+        for of, bounds in zip(makers.controllers, scalings, strict=True)
+    ]
+    making = [maker for of in named for maker in (*(found.maker for found in of.sets), *of.makers.values())]
+    situation = _situation(makers, making, (first, *grounds), taken)
+    notes = [note for of, bounds in zip(named, scalings, strict=True) for note in _notes(bounds, of, taken)]
+    notes += _notes_on_kinds(makers, situation)
+    making += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
+    notes += _notes_on_claims(makers, making, situation.changed)
+    for of, workload in zip(makers.controllers, named, strict=True):
+        if of.updating.lost:
+            what = f"No Pod of {of.ref} has the revision {of.updating.current}"
+            notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
+        if workload.applied and of.updating.current:
+            assumed = "the simulation assumes that the file changes it, and replaces its Pods"
+            notes.append(f"The old template of {of.ref} is not known, so {assumed}.")
+    if makers.errors:
+        raise StepError("\n".join(makers.errors))
+    plan = Plan(
+        situation.start,
+        tuple(named),
+        tuple(taken),
+        tuple(grounds),
+        situation.budgets,
+        situation.daemons,
+        _workloads(makers),
+    )
+    most = max([1, *(of.replicas for of in named), *(step.number for step in taken if step.action == SCALE)])
+    not_judged = dict.fromkeys(
+        [
+            *(gap for maker in making for gap in _gaps(maker, makers, most)),
+            *situation.not_judged,
+            *(f"{of.ref}: spec.{PER_INDEX}" for of in makers.controllers if PER_INDEX in of.workload.spec),
+        ]
+    )
+    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preempting)
+
+
+def _applied(raw: Raw, stored: Raw | None) -> Raw:
+    """Return a workload of a file as it is in the cluster once it is applied."""
+    kind = ObjectRef.of(raw).kind
+    if kind == JOB and stored is not None:
+        return {**raw, "status": stored.get("status")}
+    return with_new_template(raw) if kind in (STATEFUL, DAEMON_SET) else raw
+
+
+def _simulated(
+    controllers: Controllers,
+    steps: Sequence[Step],
+    stored: Raw | None,
+    scalings: Mapping[str, Scaling],
+    *,
+    applied: bool,
+) -> Named:
+    """Return a workload with what makes its Pods in each rollout; StepError if it does not roll out."""
+    named = _named(controllers, controllers.makers)
+    if named.replicas > MOST_REPLICAS:
+        raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
+    widest = reduce(Scaling.widened, scalings.values()) if scalings else None
+    unable = _unable_to_roll_out(controllers.workload)
+    rollouts = dict[int, Maker]()
+    for i, step in enumerate(steps):
+        if step.action == SCALE and controllers.ref.kind == DAEMON_SET:
+            raise StepError(f"{step.text}: does nothing: a {DAEMON_SET} has a Pod on each of its nodes; leave it out")
+        if step.action == ROLLOUT:
+            if unable:
+                raise StepError(f"{ROLLOUT}: does nothing: {unable}")
+            rollouts[i] = controllers.next_maker(len(rollouts) + 1)
+    return replace(
+        named,
+        name=str(controllers.ref),
+        scaling=widest,
+        makers=rollouts,
+        stored=controllers.stored_class(stored) if stored is not None else None,
+        applied=applied and unable is None,
+    )
+
+
+def _grounds(first: Ground, steps: Iterable[Step]) -> list[Ground]:
+    """Return the nodes after each step."""
+    grounds = [first]
+    for step in steps:
+        grounds.append(after(grounds[-1], with_zones(step, grounds[-1].nodes)))
+    return grounds[1:]
+
+
+def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
+    """
+    Return those that are simulated by name, and all that have Pods, by their names; also Pods that nothing has made,
+    but no static ones.
+    """
+    numbers = {of.ref: Counter[bool]() for of in makers.controllers}
+    labels: dict[ObjectRef, Labels] = {of.ref: labels_in(of.workload.raw) for of in makers.controllers}
+    others, priorities = makers.cluster.others, dict[ObjectRef, int]()
+    for pod in makers.pods:
+        if pod.phase not in FINISHED and not pod.terminating and not pod.static:
+            ref = maker_of(pod, others) or ObjectRef.of(pod.raw)
+            numbers.setdefault(ref, Counter())[pod.node != ""] += 1
+            labels.setdefault(ref, labels_in(others[ref.key]) if ref.key in others else pod.labels)
+            priorities[ref] = pod.priority
+    return {
+        str(ref): FoundWorkload(ref, labels[ref], number[True], number[False], priorities.get(ref, 0))
+        for ref, number in numbers.items()
+    }
+
+
+def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
+    """Yield a note on the Pods that may move of owners whose controllers are not simulated."""
+    kinds = Counter(
+        pod.owner.kind
+        for pod in makers.pods
+        if pod.owner is not None and pod.node in situation.changed and not pod.terminating
+        if not (pod.static or pod.owner.kind == DAEMON_SET or makers.makes_anew(pod.owner))
+    )
+    if kinds:
+        named = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items()))
+        yield f"The controllers of some kinds are not simulated, so their lost Pods are not replaced: {named}."
+
+
+class _Situation(NamedTuple):
+    """
+    What runs begin with, and the `pods` in it that may move or go.
+
+    `changed` are the names of the nodes that the steps change, and `daemons` the Pods that start on each that is added.
+    """
+
+    start: Start
+    pods: tuple[InitialPod, ...]
+    changed: frozenset[str]
+    budgets: tuple[Budget, ...]
+    daemons: Mapping[str, tuple[InitialPod, ...]]
+    preempting: int
+    not_judged: tuple[str, ...]
+
+
+def _situation(
+    controllers: Makers,
+    makers: Sequence[Maker],
+    grounds: Sequence[Ground],
+    steps: Sequence[Step],
+) -> _Situation:
+    """
+    Return what runs begin with: `grounds` are the nodes before all steps and after each.
+
+    `makers` are what makes the Pods of each revision of the named workloads, and of each rollout.
+    """
+    first, *later = grounds
+    cluster, snapshot = controllers.cluster, controllers.snapshot
+    changed = frozenset(name for ground in later for name in (*ground.touched, *dict(ground.like).values()))
+    priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in controllers.pods]
+    lowest = min([*snapshot.priorities.values(), *priorities], default=0)
+    preempting = _preempting(controllers, makers, changed, lowest)
+    pods = tuple(_initial_pods(controllers, changed, preempting))
+    by_node: dict[str, list[InitialPod]] = {}
+    for pod in pods:
+        by_node.setdefault(pod.node, []).append(pod)
+    start = Start(
+        snapshot,
+        first,
+        {name: tuple(on_node) for name, on_node in by_node.items() if name},
+        tuple(sorted((pod for pod in by_node.get("", ()) if pod.spreads), key=lambda pod: pod.created or 0.0)),
+        cluster.features,
+        cluster.time if cluster.time is not None else _latest(pods),
+        lowest,
+    )
+    disrupting = preempting > lowest or any(step.action == DRAIN for step in steps)
+    budgets = tuple(initial_budgets(controllers)) if disrupting else ()
+    unknown = (DISRUPTION_BUDGETS,) if disrupting and snapshot.budgets is None else ()
+    daemons = on_added_nodes(start.by_node, later)
+    return _Situation(start, pods, changed, budgets, daemons, preempting, unknown)
+
+
+def _refused(raw: Raw, stored: Raw) -> Iterator[str]:
+    """
+    Yield what the API server says of an update of a stored workload.
+
+    upstream: validation.go:ValidateDeploymentUpdate, ValidateReplicaSetUpdate, ValidateStatefulSetUpdate (v1.37)
+    """
+    ref, new, old = ObjectRef.of(raw), as_mapping(raw.get("spec")), as_mapping(stored.get("spec"))
+    for name, usual in IMMUTABLE.get(ref.kind, {}).items():
+        written, kept = new.get(name, usual), old.get(name, usual)
+        if None not in (written, kept) and _field(name, written) != _field(name, kept):
+            values = f"found {json.dumps(written)}, wanted {json.dumps(kept)} as it is in the cluster"
+            yield f"{ref}: spec.{name}: {values}: field is immutable; keep it, or give the workload another name"
+
+
+def _field(name: str, value: object) -> object:
+    return read_selector(Reader(), value, ("spec", name)) if name == "selector" else value
+
+
+def _preempting(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
+    """
+    Return the highest priority of a Pod that may come to preempt others; LOWEST_PRIORITY if no Pod has a lower one.
+    """
+    priorities = [maker.of_class.pod.priority for maker in makers if maker.of_class.pod.preempts]
+    priorities += [
+        pod.priority for pod in controllers.pods if pod.preempts and (not pod.node or pod.node in changed_nodes)
+    ]
+    highest = max(priorities, default=LOWEST_PRIORITY)
+    return highest if highest > lowest else LOWEST_PRIORITY
+
+
+def _gaps(maker: Maker, controllers: Makers, replicas: int) -> tuple[str, ...]:
+    """Return what is not simulated of so many Pods, with the claims that they have or get."""
+    cycle = maker.of_class.cycle(controllers.snapshot, controllers.cluster.features)
+    return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
+
+
+def _initial_pods(controllers: Makers, changed_nodes: Set[str], preempting: int) -> Iterator[InitialPod]:
+    """
+    Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating, or of a
+    lower priority than one that may preempt them.
+    """
+    for pod in sorted(controllers.pods, key=lambda pod: (pod.namespace, pod.name)):
+        moves = not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod)[0] >= 0
+        if moves or pod.priority < preempting:
+            initial = initial_pod(pod, controllers, preempting)
+            if initial is not None:
+                yield initial
+
+
+def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
+    """Return the workload as its controller has it now; `makers` are what makes the Pods of each revision."""
+    workload, kind = controllers.workload, controllers.ref.kind
+    replicas = _replicas(workload)
+    if kind == STATEFUL:
+        of_revisions = tuple(SetFound(maker, replicas) for maker in makers)
+        return Named(replicas, of_revisions, update=workload.stateful_set_update)
+    if kind == DAEMON_SET:
+        number = len(nodes_of(makers[-1].of_class, controllers.cluster.snapshot.nodes)[0])
+        of_revisions = tuple(SetFound(maker, number) for maker in makers)
+        return Named(number, of_revisions, daemon=workload.daemon_set_update)
+    if kind == JOB:
+        return _named_job(controllers, makers[-1])
+    if kind != DEPLOYMENT:
+        return Named(replicas, (SetFound(makers[-1], replicas),), controlled=workload.owner is not None)
+    desired = [replica_set.replicas or 0 for replica_set in controllers.sets]
+    return Named(
+        replicas,
+        tuple(
+            SetFound(maker, number, replica_set.revision)
+            for maker, number, replica_set in zip(makers, desired, controllers.sets, strict=True)
+        ),
+        workload.deployment_strategy,
+        paused=workload.paused,
+    )
+
+
+def _named_job(controllers: Controllers, maker: Maker) -> Named:
+    """Return the Job as its controller has it now; no index of it is assumed to fail."""
+    raw = controllers.workload.raw
+    progress, replacement = read_job_progress(raw), read_job_replacement(raw)
+    if PER_INDEX in controllers.workload.spec:
+        replacement = replacement._replace(retries=None)
+    active = sum(controllers.revision(pod) >= 0 and not pod.terminating for pod in controllers.among.pods)
+    wanted = progress.wanted(active)
+    return Named(wanted, (SetFound(maker, wanted),), job=(progress, replacement))
+
+
+def _replicas(workload: WorkloadObject) -> int:
+    return 1 if workload.replicas is None else workload.replicas
+
+
+def _unable_to_roll_out(workload: WorkloadObject) -> str | None:
+    """Return why a workload replaces no Pods, and what to do instead; None if it does."""
+    ref = workload.ref
+    if ref.kind == JOB:
+        return f"the template of {ref} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
+    if ref.kind not in ROLLING:
+        return f"{ref} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
+    if workload.paused:
+        return f"{ref} is paused; kubectl rollout resume lets it begin"
+    update = workload.stateful_set_update if ref.kind == STATEFUL else workload.daemon_set_update
+    if ref.kind != DEPLOYMENT and update.on_delete:
+        instead = "; simulate drain=NODES or delete=NODES instead" if ref.kind == STATEFUL else ""
+        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself{instead}"
+    return None
+
+
+def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step]) -> Iterator[str]:
+    """Yield notes on what stops a rollout, and on autoscalers, of which only the bounds are simulated."""
+    scaled = [step for step in steps if step.action in (SCALE, APPLY)]
+    if named.paused:
+        yield f"{named.name} is paused: no change of its template is rolled out."
+    if (update := named.update or named.daemon) is not None and update.on_delete:
+        yield f"{named.name} has the updateStrategy OnDelete: a new template is for Pods that somebody deletes."
+    if named.job is not None and (named.job[0].finished or named.job[0].suspended):
+        yield f"{named.name} {'has finished' if named.job[0].finished else 'is suspended'}, and makes no Pods."
+    for name, scaling in scalings.items():
+        who = f"HorizontalPodAutoscaler {name}"
+        yield f"{who} also scales {named.name}: its bounds are simulated, its metrics are not."
+        for step in scaled:
+            number = step.number if step.action == SCALE else named.replicas
+            if (back := scaling.bounded(number)) != number:
+                bounds = f"{scaling.least} and {scaling.most}"
+                yield f"{step.text}: {who} keeps {named.name} between {bounds}, and scales it to {back}."
+
+
+def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
+    """Yield what is taken for granted of new volumes, and what is not simulated of the claims of some Pods."""
+    storage = controllers.snapshot.storage or NO_STORAGE
+    unknown = dict.fromkeys(
+        provisioner
+        for maker in makers
+        for mounts, claims in (maker.volumes.of_pod(MOST_REPLICAS, 0),)
+        for provisioner in unknown_topologies(with_made(storage, claims), mounts)
+    )
+    for provisioner in unknown:
+        where = f"No CSINode says on which nodes volumes of {provisioner} can be used"
+        yield f"{where}: a new volume is assumed to stay in the zone of its Pod."
+    kinds = {
+        pod.owner.kind
+        for pod in controllers.pods
+        if pod.owner is not None and pod.node in changed_nodes and read_mounts(Reader(), pod.raw).claims
+    }
+    for kind in sorted(kinds & LOSING_CLAIMS):
+        yield f"In the cluster, the claims of deleted Pods of a {kind} may be deleted, too. The simulation keeps them."
+
+
+def _latest(pods: Iterable[InitialPod]) -> float:
+    """Return the latest of all times, where that of the dump is not known."""
+    return max((time for pod in pods for time in (pod.ready_at, pod.created) if time is not None), default=0.0)

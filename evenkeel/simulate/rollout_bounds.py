@@ -1,0 +1,191 @@
+"""
+What counts alone say of a Deployment's rollout, in whatever order things happen.
+
+    nodes that take the new Pods ──in each domain room for as many as may come──> it finishes
+                                 ──fewer places than replicas by maxSkew──> it never finishes
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from math import inf
+from typing import NamedTuple
+
+from evenkeel.scheduler.capacity import fitting
+from evenkeel.scheduler.counts import UNUSED, Requests
+from evenkeel.scheduler.domain_counts import DomainCounts
+from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.volumes import NO_MOUNTS
+from evenkeel.simulate.pod import InitialPod, PodClass
+from evenkeel.simulate.run import Plan
+from webhook.kubernetes.features import Features
+from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
+from webhook.spread.nodes import Nodes, NodeSet, union
+
+
+class LatePods(NamedTuple):
+    """The Pods, beside the new ones, that may get a node during a rollout: those of `initial`, and `missing` ones."""
+
+    initial: tuple[InitialPod, ...]
+    missing: int
+    classes: frozenset[PodClass]
+
+
+def finishes(plan: Plan, of_class: PodClass) -> bool | None:
+    """
+    Return whether the rollout of a workload to Pods of this class finishes, in a plan in which no Pod preempts others.
+
+    It is None where counts do not tell, and for a StatefulSet, which waits for Pods in their order.
+    """
+    (named,) = plan.named
+    if named.update is not None or of_class.waits:
+        return None
+    snapshot = replace(plan.start.snapshot, nodes=plan.start.ground.nodes)
+    framework, late = _framework(of_class, snapshot, plan.start.features), _late_pods(plan)
+    hard = framework.spread.hard
+    usable = framework.usable & hard.labelled
+    for counts in hard.counts if POD_TOPOLOGY_SPREAD in of_class.profile.filters else ():
+        if _places(counts, usable, snapshot.nodes) < named.replicas:
+            reached = _reached(late.classes, of_class.pod.namespace, snapshot, plan.start.features)
+            if _places(counts, usable, snapshot.nodes, reached) < named.replicas:
+                return False
+    return True if _only_room_decides(plan, framework, late) and _always_has_place(plan, framework, late) else None
+
+
+def _framework(of_class: PodClass, snapshot: Snapshot, features: Features) -> Framework:
+    """Return the framework for Pods of a class, as if they had no volumes: with volumes they run on fewer nodes."""
+    cycle = of_class.cycle(snapshot, features)
+    return Framework(replace(cycle, pod=replace(cycle.pod, mounts=NO_MOUNTS)))
+
+
+def _late_pods(plan: Plan) -> LatePods:
+    """Return the Pods that wait, those that are made again once they are gone, and those that ReplicaSets lack."""
+    (named,) = plan.named
+    bound = [pod for on_node in plan.start.by_node.values() for pod in on_node]
+    initial = (*plan.start.waiting, *(pod for pod in bound if pod.revision < 0))
+    own = Counter(pod.revision for pod in (*plan.start.waiting, *bound) if pod.spreads)
+    missing = sum(max(0, found.desired - own[i]) for i, found in enumerate(named.sets))
+    makers = [*(found.maker for found in named.sets), *(pod.maker for pod in initial)]
+    return LatePods(initial, missing, frozenset(maker.of_class for maker in makers if maker is not None))
+
+
+def _reached(classes: Iterable[PodClass], namespace: str, snapshot: Snapshot, features: Features) -> NodeSet:
+    """Return the nodes on which those Pods of a namespace could run, were there no other Pods."""
+    return union(_framework(of, snapshot, features).usable for of in classes if of.pod.namespace == namespace)
+
+
+def _places(counts: DomainCounts, usable: NodeSet, nodes: Nodes, reached: NodeSet = 0) -> float:
+    """
+    Return how many new Pods a hard constraint lets run at most, infinity if it sets no bound.
+
+    An eligible domain of which no node is usable or `reached` never has more Pods than now, nor does the minimum.
+    """
+    constraint = counts.constraint
+    taking = nodes.placed(constraint.topology_key, usable).all
+    if not (counts.self_match_num and counts.countable and taking <= counts.eligible):
+        return inf
+    if len(counts.eligible) < constraint.min_domains:
+        return constraint.max_skew * len(taking)
+    staying = counts.eligible - nodes.placed(constraint.topology_key, usable | reached).all
+    if not staying:
+        return inf
+    return (min(map(counts.match_num, staying)) + constraint.max_skew) * len(taking)
+
+
+def _only_room_decides(plan: Plan, framework: Framework, late: LatePods) -> bool:
+    """Return whether nothing but room, and one hard constraint, keeps new Pods off nodes that no Pod keeps them off."""
+    (named,) = plan.named
+    cycle, start = framework.cycle, plan.start
+    affinity, volumes = cycle.pod.pod_affinity, named.makers[0].volumes
+    of_late = [of.pod.pod_affinity for of in late.classes]
+    own_on_lost = any(pod.revision >= 0 for name in start.ground.lost for pod in start.by_node.get(name, ()))
+    return not (
+        len(framework.spread.hard.counts) > 1
+        or (affinity is not None and (affinity.affinity or affinity.anti_affinity))
+        or any(affinity is not None and affinity.anti_affinity for affinity in of_late)
+        or cycle.pod.ports
+        or (volumes.volumes or volumes.ephemeral)
+        or cycle.of_devices
+        or start.snapshot.nominated
+        or framework.usable & cycle.snapshot.nodes.named(start.ground.lost)
+        or (named.strategy.recreate and own_on_lost)
+    )
+
+
+class _Room:
+    """The room of the nodes that no Pod closes, for Pods as large as the largest that may come."""
+
+    def __init__(self, framework: Framework, late: LatePods) -> None:
+        cycle = framework.cycle
+        self._nodes, self._usage = cycle.snapshot.nodes, cycle.snapshot.usage
+        self._open = framework.usable & framework.spread.hard.labelled & ~framework.kept_off()
+        of_late = [*(pod.requests for pod in late.initial), *(of.pod.requests for of in late.classes)]
+        self._requests = _largest([cycle.requests, *of_late])
+
+    def suffices(self, nodes: NodeSet, wanted: int) -> bool:
+        """Return whether the nodes take so many Pods more."""
+        number = 0
+        for node in self._nodes.members(nodes & self._open):
+            number += max(0, fitting(self._requests, node.allocatable, self._usage.get(node.name, UNUSED)))
+            if number >= wanted:
+                return True
+        return number >= wanted
+
+
+def _always_has_place(plan: Plan, framework: Framework, late: LatePods) -> bool:
+    """Return whether each new Pod finds a node in the end, whatever the others are on."""
+    (named,) = plan.named
+    room, coming = _Room(framework, late), len(late.initial) + late.missing
+    if not framework.spread.hard.counts:
+        return room.suffices(framework.usable, named.replicas + coming)
+    (counts,) = framework.spread.hard.counts
+    return _fewest_take(counts, named.replicas, coming, framework, room) or _skew_takes(
+        plan, counts, late, framework, room
+    )
+
+
+def _fewest_take(counts: DomainCounts, replicas: int, coming: int, framework: Framework, room: _Room) -> bool:
+    """
+    Return whether each eligible domain has room at any time at which it has the fewest Pods of all.
+
+    There the skew is 1 at most, so that no constraint refuses the Pod.
+    """
+    domains, arriving = framework.cycle.snapshot.nodes.domains(counts.constraint.topology_key), replicas + coming
+    if len(counts.eligible) < max(1, counts.constraint.min_domains):
+        return False
+    fewest = (sum(counts.counts.values()) + arriving - 1) // len(counts.eligible)  # at most
+    wanted = min(arriving, fewest + coming + 1) if counts.self_match_num and counts.countable else arriving
+    return all(room.suffices(domains[domain], wanted) for domain in counts.eligible)
+
+
+def _skew_takes(plan: Plan, counts: DomainCounts, late: LatePods, framework: Framework, room: _Room) -> bool:
+    """
+    Return whether the domains that have room take, up to maxSkew each, more Pods than can run when no further one of
+    the old Pods is deleted.
+
+    A domain with fewer Pods than maxSkew is never refused.
+    """
+    (named,) = plan.named
+    constraint, coming = counts.constraint, len(late.initial) + late.missing
+    if not (counts.self_match_num and counts.countable):
+        return False
+    domains = framework.cycle.snapshot.nodes.domains(constraint.topology_key)
+    wanted = min(named.replicas, constraint.max_skew) + coming
+    taking = {domain for domain in counts.eligible if room.suffices(domains[domain], wanted)}
+    own = [pod for pods in plan.start.by_node.values() for pod in pods if pod.revision >= 0 and pod.spreads]
+    own_counted = sum(counts.selects(pod.labels) and counts.domain_of(pod.node) in taking for pod in own)
+    others = sum(map(counts.match_num, taking)) - own_counted + sum(pod.revision < 0 for pod in late.initial)
+    all_available = not named.strategy.recreate and named.strategy.fenceposts(named.replicas)[1] == 0
+    return constraint.max_skew * len(taking) - others >= named.replicas + all_available
+
+
+def _largest(each: Iterable[Requests]) -> Requests:
+    """Return requests of which each is at least as large as those of every Pod."""
+    milli_cpu, memory, storage, scalars, *_ = zip(*each, strict=True)
+    largest: dict[str, int] = {}
+    for name, amount in (pair for pairs in scalars for pair in pairs):
+        largest[name] = max(amount, largest.get(name, 0))
+    return Requests(max(milli_cpu), max(memory), max(storage), tuple(largest.items()))

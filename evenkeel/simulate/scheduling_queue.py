@@ -1,0 +1,150 @@
+"""
+The Pods that wait for a node, and which of them kube-scheduler tries next.
+
+    Pod ──> active, by priority and time ──tried──> bound
+              ^                              └─no node──> unschedulable
+              └─room is free, or Pods count that it heeds──┘
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Hashable, Iterator
+from heapq import heappop, heappush
+
+from evenkeel.scheduler.counts import LabelSet
+from evenkeel.scheduler.pod_affinity import PodTerm
+from evenkeel.simulate.pod import Pod, PodClass
+from webhook.spread.constraint import Constraint
+
+QueueEntry = tuple[int, int, Pod]
+
+ROOM_ALONE, ALL_NAMESPACES = "", "*"  # in place of a namespace
+
+
+class SchedulingQueue:
+    """
+    The Pods that wait, in the order in which they are tried.
+
+    Each is active or unschedulable: then it is not tried, and none that is placed like it, until something happens that
+    may let it in.
+
+    upstream: scheduling_queue.go:PriorityQueue (v1.37)
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[QueueEntry] = []  # all of them, in their order
+        self._active: list[QueueEntry] = []  # a heap, with some that wait no longer
+        self._behind: dict[Pod, deque[QueueEntry]] = {}  # Pods that are active once the one before them is bound
+        self._unschedulable: dict[str, dict[Hashable, deque[QueueEntry]]] = {}  # by the namespace that they heed
+        self._heeded: dict[tuple[PodClass, LabelSet], bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Pod]:
+        return iter([pod for _, _, pod in self._entries])
+
+    def add(self, pod: Pod) -> None:
+        """Let a Pod wait; kube-scheduler tries it if it looks at such Pods."""
+        insort(self._entries, _entry(pod))
+        if not pod.of_class.waits:
+            heappush(self._active, _entry(pod))
+
+    def try_again(self, pod: Pod) -> None:
+        """Let a Pod be active that was tried; those behind it are no longer like it once a node is nominated for it."""
+        heappush(self._active, _entry(pod))
+        self._lead(self._behind.pop(pod, deque()))
+
+    def remove(self, pod: Pod) -> None:
+        """Take away a Pod that is bound or deleted."""
+        del self._entries[bisect_left(self._entries, _entry(pod))]
+        self._lead(self._behind.pop(pod, deque()))
+
+    def pop(self) -> Pod | None:
+        """Return the first of the active Pods, which is active no longer; None if there is none."""
+        while self._active:
+            _, _, pod = heappop(self._active)
+            if _waits(pod):
+                return pod
+        return None
+
+    def is_unschedulable(self, pod: Pod) -> bool:
+        """Return whether a Pod that is placed like this one has found no node, and nothing has happened since."""
+        return _alike(pod) in self._unschedulable.get(_heeded_namespace(pod), ())
+
+    def set_aside(self, pod: Pod) -> None:
+        """Keep a Pod that has found no node, and those like it, until something may let them in."""
+        entries = self._unschedulable.setdefault(_heeded_namespace(pod), {}).setdefault(_alike(pod), deque())
+        entries.append(_entry(pod))
+        entries.extend(self._behind.pop(pod, ()))
+
+    def activate(self) -> None:
+        """Let all Pods be tried again: there may be room, or a volume."""
+        for namespace in list(self._unschedulable):
+            self._activate(namespace)
+
+    def activate_heeding(self, other: Pod) -> None:
+        """Let those Pods be tried again that heed how many there are of Pods like another."""
+        for namespace in (other.namespace, ALL_NAMESPACES):
+            unschedulable = self._unschedulable.get(namespace, {})
+            for alike, entries in list(unschedulable.items()):
+                if self._is_heeded(other.labels, entries[0][2].of_class):
+                    self._lead(unschedulable.pop(alike))
+
+    def _is_heeded(self, labels: LabelSet, of_class: PodClass) -> bool:
+        """Return whether hard constraints or required affinity select Pods with these labels, in some namespace."""
+        pair = of_class, labels
+        if pair not in self._heeded:
+            selectors = [constraint.selector for constraint in _hard(of_class)]
+            selectors += [term.selector for term in _required(of_class)]
+            self._heeded[pair] = any(selector.matches(dict(labels)) for selector in selectors)
+        return self._heeded[pair]
+
+    def _activate(self, namespace: str) -> None:
+        for entries in self._unschedulable.pop(namespace, {}).values():
+            self._lead(entries)
+
+    def _lead(self, entries: deque[QueueEntry]) -> None:
+        """Let the first of Pods that are alike be active, and the others once it is bound."""
+        while entries:
+            _, _, pod = entries.popleft()
+            if _waits(pod):
+                self._behind[pod] = entries
+                heappush(self._active, _entry(pod))
+                return
+
+
+def _waits(pod: Pod) -> bool:
+    return not (pod.node or pod.terminating)
+
+
+def _entry(pod: Pod) -> QueueEntry:
+    return -pod.priority, pod.serial, pod
+
+
+def _alike(pod: Pod) -> Hashable:
+    """Return what Pods have in common of which none finds a node if one of them does not."""
+    return pod.of_class, pod.mounts, pod.nominated
+
+
+def _heeded_namespace(pod: Pod) -> str:
+    """
+    Return the namespace of those Pods that may let a Pod in when they come, or are being deleted.
+
+    Any others only take room, or keep it off by their anti-affinity: they let it in no earlier than they are gone.
+    Preemption of Pods that come changes nothing either: without them all is as it was.
+    """
+    if _required(pod.of_class):
+        return ALL_NAMESPACES
+    return pod.namespace if _hard(pod.of_class) else ROOM_ALONE
+
+
+def _hard(of_class: PodClass) -> list[Constraint]:
+    return [constraint for constraint in of_class.constraints if constraint.hard]
+
+
+def _required(of_class: PodClass) -> tuple[PodTerm, ...]:
+    affinity = of_class.pod.pod_affinity
+    return affinity.affinity if affinity is not None else ()

@@ -1,0 +1,180 @@
+"""
+The StatefulSet controller: Pods by their ordinals, one after the other or in parallel, updated from the highest on.
+
+    ordinals 0, 1, 2 … made ──> those beyond the number deleted, the highest first ──> old revisions replaced
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from evenkeel.simulate.pod import Maker, Pod
+from evenkeel.simulate.state import State
+from webhook.kubernetes.fields import scaled
+from webhook.kubernetes.update_strategies import StatefulSetUpdate
+
+
+class StatefulSet:
+    """
+    The Pods of a StatefulSet; `makers` are those of its revisions, of which the last has its template as it is now.
+
+    What is below the partition is made of the first, to which all Pods were updated before; after a rollback that is
+    the last as well.
+    """
+
+    def __init__(self, replicas: int, update: StatefulSetUpdate, makers: Sequence[Maker], pods: Iterable[Pod]) -> None:
+        self.replicas, self.update, self.pods = replicas, update, list(pods)
+        self._makers = list(makers)
+        self._current = len(makers) - 1 if makers[0] is makers[-1] else 0
+
+    @property
+    def maker(self) -> Maker:
+        return self._makers[-1]
+
+    @property
+    def revision(self) -> int:
+        """The number of its template as it is now."""
+        return len(self._makers) - 1
+
+    @property
+    def old(self) -> list[Pod]:
+        """The Pods that are to be replaced."""
+        return [pod for pod in self.pods if self._is_old(pod)]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every Pod is available, and of the revision that it should have."""
+        return len(self.pods) == self.replicas and not self.old and all(pod.available for pod in self.pods)
+
+    def is_outdated(self, pod: Pod) -> bool:
+        """Return whether a Pod that is made in place of this one would be of another template."""
+        return self.update.is_updated(pod.ordinal) and pod.revision != self.revision
+
+    def _is_old(self, pod: Pod) -> bool:
+        """Return whether the controller is to replace a Pod, as it is not of the template as it is now."""
+        return not self.update.on_delete and self.is_outdated(pod)
+
+    def roll_out(self, maker: Maker) -> None:
+        """Begin with a new template."""
+        self._makers.append(maker)
+
+    def undo(self) -> None:
+        """Begin with the template before, if there is one: Pods that have it are of the newest revision again."""
+        before, new = max(0, self.revision - 1), self.revision + 1
+        self._makers.append(self._makers[before])
+        for pod in self.pods:
+            if pod.revision == before:
+                pod.revision = new
+        if self._current == before:
+            self._current = new
+
+    def scale(self, replicas: int) -> None:
+        self.replicas = replicas
+
+    def sync(self, state: State) -> bool:
+        """
+        Run the controller for a round; return whether there was anything to do.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
+        """
+        self._complete_update()
+        there = {pod.ordinal: pod for pod in self.pods}
+        ordinals = range(self.update.first, self.update.first + self.replicas)
+        beyond = sorted((pod for pod in self.pods if pod.ordinal not in ordinals), key=lambda pod: -pod.ordinal)
+        unhealthy = next((pod for pod in self._in_order(there, beyond) if not pod.available), None)
+        made = False
+        for ordinal in ordinals:
+            pod = there.get(ordinal)
+            if pod is None:
+                there[ordinal] = self._make(ordinal, state)
+                made = True
+            if self.update.ordered and (pod is None or not pod.available):
+                return made
+        for pod in beyond:
+            if pod.terminating:
+                if self.update.ordered:
+                    return made
+                continue
+            if self.update.ordered and not pod.available and pod is not unhealthy:
+                return made
+            self._delete(pod, state)
+            if self.update.ordered:
+                return True
+            made = True
+        return self._replace(there, ordinals, state) or made
+
+    def _complete_update(self) -> None:
+        """
+        Take the new revision for the current one once every Pod is ready and of it.
+
+        upstream: stateful_set_utils.go:completeUpdate (v1.37)
+        """
+        new = self.revision
+        if self._current == new or len(self.pods) != self.replicas:
+            return
+        if all(pod.ready and pod.active and pod.revision == new for pod in self.pods):
+            self._current = new
+
+    def _in_order(self, there: dict[int, Pod], beyond: list[Pod]) -> Iterable[Pod]:
+        kept = [pod for ordinal, pod in sorted(there.items()) if pod not in beyond]
+        return [*kept, *reversed(beyond)]
+
+    def _make(self, ordinal: int, state: State) -> Pod:
+        """
+        Make a Pod of the revision that its ordinal should have.
+
+        upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
+        """
+        revision = self._current if ordinal < self.update.first + self.update.partition else self.revision
+        pod = state.make(self._makers[revision], revision, ordinal)
+        self.pods.append(pod)
+        return pod
+
+    def _delete(self, pod: Pod, state: State) -> None:
+        state.delete(pod)
+        if not pod.node:
+            self.pods.remove(pod)
+
+    def _replace(self, there: dict[int, Pod], ordinals: range, state: State) -> bool:
+        """
+        Delete Pods of the old template, as many as may be unavailable; return whether there were any.
+
+        upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.37)
+        """
+        if self.update.on_delete:
+            return False
+        targets = [there[ordinal] for ordinal in reversed(ordinals)]
+        old = [pod for pod in targets if self._is_old(pod) and pod.active]
+        if not state.features.stateful_set_max_unavailable:
+            return self._replace_one(targets, state)
+        most = max(1, scaled(self.update.max_unavailable, self.replicas, up=False))
+        left = most - sum(not pod.available for pod in targets)
+        if self.update.ordered:
+            going = old[: max(0, left)]
+        else:
+            broken = [pod for pod in old if not pod.available]
+            going = [*broken, *[pod for pod in old if pod.available][: max(0, left)]]
+        for pod in going:
+            self._delete(pod, state)
+        return bool(going)
+
+    def _replace_one(self, targets: list[Pod], state: State) -> bool:
+        """
+        Delete the last Pod of the old template if those after it are available; return whether there was one.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.36)
+        """
+        for pod in targets:
+            if pod.ordinal < self.update.first + self.update.partition:
+                return False
+            if pod.revision != self.revision and pod.active:
+                self._delete(pod, state)
+                return True
+            if not pod.available:
+                return False
+        return False
+
+    def gone(self, pod: Pod) -> None:
+        """Forget a Pod whose object is gone."""
+        if pod in self.pods:
+            self.pods.remove(pod)

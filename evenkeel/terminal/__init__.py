@@ -1,0 +1,1 @@
+"""What commands share: inputs, colour, progress, and common forms of output."""

@@ -1,0 +1,189 @@
+"""Text quotes the line and points at the field; notes say what was not judged; nothing writes to the terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from evenkeel.lint import text as lint_text
+from evenkeel.lint.notes import UNRENDERED_TEMPLATE, Note
+from evenkeel.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
+from evenkeel.lint.text import notes
+from evenkeel.terminal.style import UNCOLOURED, Style
+from tests.support.build import constraint, workload
+from tests.support.lint import KEYS, WEB, judged, summary
+from webhook.findings.finding import Skipped
+
+COLOURED = Style(True)
+WRONG = workload("StatefulSet", constraint(labelSelector={}))
+TEXT = """\
+a.yaml
+error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods: without labels to select, \
+the constraint spreads nothing (empty-selector)
+  --> a.yaml:27:7  StatefulSet shop/web
+   |
+27 |       "labelSelector": {}
+   |       ^^^^^^^^^^^^^^^^^^^ found {}, wanted labels that the Pods carry
+   = write labelSelector: {matchLabels: {app: web}}
+"""
+
+
+def test_the_line_is_quoted_with_carets_under_the_field():
+    assert TEXT == lint_text.file(judged(json.dumps(WRONG, indent=1)), UNCOLOURED)
+
+
+def test_an_absent_field_is_named_and_the_carets_stand_under_what_lacks_it():
+    text = f"{WEB}{KEYS.replace('        topologyKey: zone', '')}        labelSelector: {{matchLabels: {{app: web}}}}\n"
+    (quoted, carets) = lint_text.file(judged(text), UNCOLOURED).splitlines()[4:6]
+
+    assert ("12 |       - maxSkew: 1", "   |       ^^^^^^^^^^^^ found no topologyKey, wanted a node label key") == (
+        quoted,
+        carets,
+    )
+
+
+def test_colour_changes_nothing_else():
+    found = judged(json.dumps(WRONG, indent=1))
+    coloured = lint_text.file(found, COLOURED)
+
+    assert "\x1b[1;31merror\x1b[0m: " in coloured
+    for code in ("1;31", "1", "2", "0"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert TEXT == coloured
+
+
+def test_a_file_without_findings_has_no_text():
+    assert "" == lint_text.file(JudgedFile("a.yaml"), UNCOLOURED)
+
+
+def test_a_problem_stands_before_the_findings_and_standard_input_has_a_name():
+    found = JudgedFile("-", problems=[Problem("-", 2, 1, "cannot be read: x")])
+
+    assert "<stdin>\nerror: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, UNCOLOURED)
+
+
+def test_a_long_line_is_cut_around_the_carets():
+    found = judged(json.dumps(WRONG | {"status": {"x": "y" * 1000}, "spec": WRONG["spec"]}))
+    lines = lint_text.file(found, UNCOLOURED).splitlines()
+    start, end = lines[5].index("^"), lines[5].rindex("^") + 1
+
+    assert len(lines[4]) <= lint_text.LONGEST_QUOTED + 5
+    assert '"labelSelector": {}' == lines[4][start:end]
+
+
+def test_wide_characters_take_two_columns():
+    finding = judged(json.dumps(WRONG)).found[0].finding
+    located = Located("a", 1, 3, 5, "長長x y", finding, None, "")
+    quoted, carets = lint_text.file(JudgedFile("a", found=[located]), UNCOLOURED).splitlines()[4:6]
+
+    assert quoted.endswith("長長x y")
+    assert " 1 |     ^^ found" in carets.replace("   |", " 1 |", 1)
+
+
+def test_the_source_and_the_help_of_the_policy_are_shown():
+    (found,) = judged(json.dumps(WRONG, indent=1)).found
+    told = found._replace(source="templates/web.yaml", finding=found.finding._replace(help="ask us"))
+    lines = lint_text.file(JudgedFile("a.yaml", found=[told]), UNCOLOURED).splitlines()
+
+    assert "  --> a.yaml:27:7  StatefulSet shop/web  from templates/web.yaml" == lines[2]
+    assert ["   = write labelSelector: {matchLabels: {app: web}}", "   = ask us"] == lines[-2:]
+
+
+def test_a_long_line_with_the_field_at_its_beginning_is_quoted_from_there():
+    (found, *_) = judged(json.dumps(WRONG)).found
+    located = Located("a", 1, 3, 5, f"a bc{'d' * lint_text.LONGEST_QUOTED}", found.finding, None, "")
+    quoted, carets = lint_text.file(JudgedFile("a", found=[located]), UNCOLOURED).splitlines()[4:6]
+
+    assert (" 1 | a bcd", "   |   ^^ ") == (quoted[:10], carets[:10])
+
+
+def test_whatever_is_in_a_manifest_text_stays_printable(everything):
+    result = JudgedFile(
+        "\x1b[31m", found=everything.found, problems=[*everything.problems, Problem("\x1b", 1, 1, "\x1b")]
+    )
+    text = "\n".join((lint_text.summary(everything, UNCOLOURED, 0), lint_text.file(result, UNCOLOURED)))
+
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_the_counts():
+    def counts(**fields):
+        return lint_text.summary(LintSummary(files=2, objects=3, **fields), UNCOLOURED, 1).splitlines()[0]
+
+    problem = Problem("a.yaml", 1, 1, "x")
+
+    assert "no findings in 2 files, 3 objects" == counts()
+    assert "1 problem in 1 of 2 files, 3 objects; --fix repairs 1 of them" == counts(problems=[problem])
+    assert "1 error in 1 of 2 files, 3 objects; --fix repairs 1 of them" == counts(
+        found=judged(json.dumps(WRONG)).found
+    )
+
+
+def test_what_was_not_judged_is_noted(everything):
+    assert ["1 example.com/v1 a,b:c%d\\u000a", "1 template passed over: t.yaml"] == [
+        note.partition(";")[0].partition("::error")[0] for note in notes(everything)
+    ]
+
+
+def test_what_is_never_sent_to_the_webhook_is_noted():
+    there = json.dumps(workload("Deployment", constraint(), namespace="kube-system"))
+    (note,) = notes(summary(a=there))
+
+    assert note.startswith("1 object in a system namespace passed over: a; the webhook gets none of them; --include")
+
+
+@pytest.mark.parametrize(
+    ("fields", "start"),
+    [
+        ({"repaired": 1}, "1 finding repaired"),
+        ({"suppressed": 2}, "2 findings suppressed by comments or annotations"),
+        ({"accepted": 2}, "2 findings accepted by the baseline"),
+        ({"before": 2}, "2 findings not counted: they were there before the change"),
+    ],
+    ids=str,
+)
+def test_a_note(fields, start):
+    result = LintSummary(files=1)
+    for name, value in fields.items():
+        setattr(result, name, value)
+    (note,) = notes(result)
+
+    assert note.startswith(start)
+
+
+def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
+    assert 1 == sum(note.startswith("skipped ") for note in notes(skipping))
+
+
+def test_that_no_file_was_found_is_a_note():
+    assert [
+        "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"
+    ] == [*notes(LintSummary())]
+
+
+def test_rules_that_were_skipped_are_no_note_where_all_is_well():
+    well = LintSummary(files=1, skipped=dict.fromkeys([Skipped("a", "b")]), places=JudgedPlaces(2, 2))
+
+    assert [] == [*notes(well)]
+    assert ["skipped a: b"] == [*notes(replace(well, places=JudgedPlaces(3, 2)))]
+    note = Note("t.yaml", 1, 1, UNRENDERED_TEMPLATE, "template", "passed over", "render it first")
+    assert "skipped a: b" == [*notes(replace(well, notes=[note]))][-1]
+    two = dict.fromkeys([Skipped("c", "b"), Skipped("a", "b")])
+    assert ["skipped a, c: b"] == [*notes(replace(well, skipped=two, problems=[Problem("a.yaml", 1, 1, "x")]))]
+
+
+PLACES = [
+    (JudgedPlaces(), []),
+    (JudgedPlaces(1, 1), ["judged 1 of 1 place with constraints in full"]),
+    (
+        JudgedPlaces(449, 113, 164),
+        ["judged 113 of 449 places with constraints in full, and 164 without the labels of their Pods"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("places", "line"), PLACES)
+def test_how_much_was_judged(places, line):
+    assert line == [*lint_text.judged_places(LintSummary(places=places))]

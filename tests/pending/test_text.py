@@ -1,0 +1,131 @@
+"""The Pods that wait, as text and JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evenkeel.explain.text import TRIED_AGAIN, run_then
+from evenkeel.pending.groups import PASSES, Group, PendingList, Runs
+from evenkeel.pending.text import Surroundings, as_json, text
+from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from tests.support.placing import attempted
+
+CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
+
+
+def listed():
+    remedy = Remedy("uncordon n1", NOW, ("n1",), attempted())
+    return PendingList(
+        (
+            Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, Runs(4, 4), stuck=5),
+            Group("shop", "batch", "Job/\x1b[31m", CAUSE, ("e",), None, tried=False),
+        ),
+        4,
+        5,
+    )
+
+
+def test_as_text():
+    around = Surroundings(notes=["Services cannot be listed."], assumed=["1.37 is assumed."])
+
+    assert [
+        "5 Pods could not be placed.",
+        "Services cannot be listed.",
+        "Deployment/web in shop: 4: a, b, c, d",
+        f"  {CAUSE}",
+        "  now: uncordon n1: 4 of 5 waiting Pods then run",
+        "Job/\\u001b[31m in shop: 1: e",
+        f"  {CAUSE}",
+        "  no change was tried; to try changes: evenkeel explain pod/e -n shop",
+        "1 more waits: SchedulingGated.",
+        "1.37 is assumed.",
+        "For 4 of 5 Pods, evenkeel computes kube-scheduler's own message; evenkeel explain shows both for each Pod.",
+    ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
+
+
+def test_a_pod_of_its_own_has_no_template():
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
+    groups = (
+        Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, Runs(1, 1), stuck=2),
+        Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, Runs(1, 1), stuck=2),
+    )
+    found = text(PendingList(groups, 0, 0), {}).splitlines()
+
+    assert "  in the Pod, created again: softer: 1 of 2 waiting Pods then runs" in found
+    assert "  template: softer: 1 of 2 waiting Pods then runs" in found
+    assert 1 == sum("the rollout was not simulated" in line for line in found)
+
+
+def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
+    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, Runs(1, 1), stuck=2)
+    found = text(PendingList((group,), 0, 0), {}).splitlines()
+
+    assert "  the rollout was not simulated; to simulate it: evenkeel explain pod/a -n shop" == found[-1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "stuck", "said"),
+    [
+        ((1, 1), 1, "it then runs"),
+        ((0, 1), 1, "it then runs if kube-scheduler tries it before other Pods"),
+        ((2, 2), 2, "both waiting Pods then run"),
+        ((1, 2), 2, "1–2 of 2 waiting Pods then run"),
+        ((3, 3), 4, "3 of 4 waiting Pods then run"),
+    ],
+)
+def test_how_many_run_as_far_as_it_is_known(runs, stuck, said):
+    assert said == run_then(Runs(*runs), stuck)
+
+
+def test_nothing_waits():
+    assert "0 Pods could not be placed." == text(PendingList((), 0, 0), {})
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "where"),
+    [
+        ({"b": 1, "a": 1, "c": 3}, "3 wait in c, 1 waits in a, 1 waits in b: name one of these with -n, or add -A"),
+        ({"a": 2}, "2 wait in a: add -n a, or -A"),
+    ],
+)
+@pytest.mark.parametrize(("labelled", "which"), [(False, "Pod"), (True, "Pod with these labels")])
+def test_where_none_waits_it_is_said_where_others_do(elsewhere, where, labelled, which):
+    around = Surroundings("shop", labelled, elsewhere)
+
+    assert f"No {which} waits in namespace shop; {where}" == text(PendingList((), 0, 0), {}, around)
+    (first, *others) = text(PendingList((), 0, 0), {"b": 1, "a": 2}, around).splitlines()
+    assert f"No {which} waits for lack of a node in namespace shop; {where}" == first
+    assert ["2 more wait: a.", "1 more waits: b."] == [line for line in others if line]
+
+
+@pytest.mark.parametrize(("run_now", "said"), [(1, "1 of the 2 gets a node; "), (2, "")])
+def test_how_many_get_a_node_that_passes_now(run_now, said):
+    group = Group("shop", "apps", "Deployment/web", f"{PASSES} (n1)", ("a", "b"), None, run_now=run_now)
+    line = text(PendingList((group,), 0, 0), {}).splitlines()[4]
+
+    assert f"  {f'one after the other, {said}' if said else ''}{TRIED_AGAIN}" == line
+
+
+def test_what_is_not_judged_is_said():
+    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a",), None, gaps=("volumes",))
+    group_list = PendingList((group,), 0, 0)
+
+    assert "  volumes are not judged" in text(group_list, {}).splitlines()
+    assert ["volumes"] == json.loads(as_json(group_list, {}))["groups"][0]["notJudged"]
+
+
+def test_as_json():
+    around = Surroundings(notes=["Services cannot be listed."], assumed=["1.37 is assumed."], elsewhere={"b": 1})
+    found = json.loads(as_json(listed(), {"SchedulingGated": 1}, around))
+
+    assert (["Services cannot be listed.", "1.37 is assumed."], {"b": 1}) == (found["notes"], found["elsewhere"])
+
+    assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
+        found[name] for name in ("kind", "agree", "compared", "others")
+    )
+    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "freesAtMost": 4, "stuck": 5, "commands": []}
+    assert [remedy, None] == [one["remedy"] for one in found["groups"]]
+    assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

@@ -1,0 +1,111 @@
+"""What `serve` and `manifests` are given, and the commands of tools too: a policy, a version, a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from webhook.cli.usage import UsageError, print_notes
+from webhook.cluster.client import Client, ClusterError, access
+from webhook.kubernetes.documents import decoded, read_objects
+from webhook.kubernetes.features import LATEST, NEWEST, Features, parse_version, unknown
+from webhook.kubernetes.labels import DNS_LABEL
+from webhook.kubernetes.scalars import DocumentError
+from webhook.policy.parsing import built_in, parse_policy
+from webhook.policy.policy import Policy, PolicyError
+from webhook.spread.cluster_view import ClusterView, SnapshotError, view_of
+
+LIVE = "live"  # Give a dump in a file of this name as ./live.
+LIVE_OPTION = f"--cluster {LIVE}"
+VERSION_OPTION = "--kubernetes-version"
+
+
+def add_policy_argument(
+    parser: argparse.ArgumentParser, purpose: str = "a policy file (default: the built-in policy)"
+) -> None:
+    parser.add_argument("--policy", metavar="FILE", type=Path, help=purpose)
+
+
+def add_quiet_argument(
+    parser: argparse.ArgumentParser, purpose: str = "print no notes, only the result and errors"
+) -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help=purpose)
+
+
+def add_version_argument(parser: argparse.ArgumentParser, of_cluster: bool = True) -> None:
+    """Add --kubernetes-version; with `of_cluster` the command has --cluster, which may tell the version."""
+    known = "that of the live cluster or the evenkeel dump, else " if of_cluster else ""
+    usual = f"the version of the cluster (default: {known}1.{NEWEST})"
+    parser.add_argument(VERSION_OPTION, metavar="VERSION", help=usual)
+
+
+def policy(path: Path | None, features: Features = LATEST) -> Policy:
+    """Return the policy in a file, or the built-in one, for a version with these features."""
+    if path is None:
+        return built_in()
+    try:
+        return parse_policy(text(path), features)
+    except PolicyError as error:
+        raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
+
+
+def today() -> str:
+    """Return the day, in UTC, such as 2027-01-31."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def features(version: str | None, quiet: bool = False) -> Features:
+    """
+    Return the features of a Kubernetes version such as 1.34, without one those of the newest.
+
+    Of a version that is too new, a note says so.
+    """
+    if not version:
+        return LATEST
+    known_features = given_features(version)
+    print_notes(filter(None, [unknown(known_features)]), quiet)
+    return known_features
+
+
+def given_features(version: str, option: str = VERSION_OPTION) -> Features:
+    """Return the features of a Kubernetes version such as 1.34, which `option` gives."""
+    try:
+        return parse_version(version)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def namespaced(option: str, text: str) -> tuple[str, str]:
+    """Return the namespace and name in `text`, the value NS/NAME of an option."""
+    namespace, _, name = text.partition("/")
+    if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
+        raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')
+    return namespace, name
+
+
+def client(option: str = LIVE_OPTION, kubeconfig: str = "", context: str = "", patience: float = 0.0) -> Client:
+    """Return a client of the cluster that kubectl uses; `option` asks for it, it asks again for `patience` seconds."""
+    try:
+        return Client(partial(access, kubeconfig, context), patience)
+    except ClusterError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def view(path: Path) -> ClusterView:
+    """Return what the webhook keeps of the objects in a file, which `kubectl get -o yaml` prints."""
+    try:
+        return view_of(read_objects(text(path)))
+    except (DocumentError, SnapshotError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def text(path: Path) -> str:
+    """Return the text of a file."""
+    try:
+        return decoded(path.read_bytes())
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not {error.encoding.upper()}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error

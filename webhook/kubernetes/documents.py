@@ -1,0 +1,190 @@
+"""Read YAML and JSON text into JSON values, as kubectl does with sigs.k8s.io/yaml."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from typing import NoReturn
+
+import yaml
+
+from webhook.kubernetes.fields import FieldPath, children, path_text, texts_at
+from webhook.kubernetes.json_values import DEEPEST, NESTED_TOO_DEEP, build
+from webhook.kubernetes.reader import brief
+from webhook.kubernetes.scalars import DocumentError, Position, Repeated, SyntaxFault, skip_space
+
+_NESTED_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+
+
+def encoding(content: bytes) -> str:
+    """
+    Return the name of the encoding, for `bytes.decode`, which keeps the byte order mark, and `str.encode`.
+
+    PowerShell writes what is piped into a file as UTF-16, and kubectl reads it.
+    """
+    if content.startswith(b"\xff\xfe"):
+        return "utf-16-le"
+    return "utf-16-be" if content.startswith(b"\xfe\xff") else "utf-8"
+
+
+def decoded(content: bytes) -> str:
+    """Return the text, without a byte order mark; UnicodeDecodeError if it is none."""
+    return content.decode(encoding(content)).removeprefix("\ufeff")
+
+
+def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[object, ...]:
+    """
+    Return the value of each document in `text` that is not empty; DocumentError if it cannot be read.
+
+    A key that stands twice is added to `repeated`, and its last value kept; without such a list it is an error.
+    """
+    try:
+        return tuple(_documents(text, repeated))
+    except yaml.MarkedYAMLError as error:
+        message, mark = str(error.problem or error.context), error.problem_mark or error.context_mark
+        if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # It scans ahead, so that its own limit may come before DEEPEST.
+            raise DocumentError(NESTED_TOO_DEEP, mark) from error
+        raise SyntaxFault(message, mark) from error
+    except DocumentError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
+        raise SyntaxFault(str(error).splitlines()[0]) from error
+
+
+def read_objects(text: str) -> Iterator[Mapping[str, object]]:
+    """Yield every Kubernetes object in `text`, each item of a `List` by itself; DocumentError if it cannot be read."""
+    for number, document in enumerate(read_documents(text), 1):
+        try:
+            yield from objects_of(document)
+        except DocumentError as error:
+            raise DocumentError(f"document {number}: {error}") from error
+
+
+def objects_of(document: object) -> Iterator[Mapping[str, object]]:
+    """Yield `document` itself, or the items of a `List` kind; DocumentError names what is no object, or no list."""
+    for path, obj in items_of(document):
+        if not isinstance(obj, dict):
+            where = f"{path_text(path)}: " if path else ""
+            wanted = "an object; remove it" if path else "an object with apiVersion and kind"
+            raise DocumentError(f"{where}found {brief(obj)}, wanted {wanted}")
+        if _is_list(obj):
+            items = brief(obj["items"]) if "items" in obj else "none"
+            wanted = "an array of objects, as kubectl get -o yaml prints"
+            raise DocumentError(f"{path_text((*path, 'items'))}: found {items}, wanted {wanted}")
+        yield obj
+
+
+def _is_list(obj: Mapping[str, object]) -> bool:
+    """Return whether it is a List of any objects, or of a kind in one of Kubernetes' own groups, without a dot."""
+    api_version, kind = texts_at(obj, "apiVersion", "kind")
+    return kind == "List" or (kind.endswith("List") and api_version != "" and "." not in api_version)
+
+
+def is_json(text: str) -> bool:
+    """Return whether `text` is one JSON value or several."""
+    try:
+        return bool([*_json(text, dict)])
+    except (ValueError, RecursionError):
+        return False
+
+
+def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, object]]:
+    """Yield `document` itself, or the items of one of a `List` kind, each with its path in the document."""
+    members = document if isinstance(document, dict) else {}
+    kind, items = members.get("kind"), members.get("items", "absent")
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
+        yield path, document
+        return
+    for i, item in enumerate(items or ()):
+        if isinstance(item, dict) and "kind" not in item and kind != "List":  # a typed list, a NodeList say
+            item = {"apiVersion": members.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+        yield from items_of(item, (*path, "items", i))
+
+
+def _documents(text: str, repeated: list[Repeated] | None) -> list[object]:
+    if text.lstrip()[:1] != "{":
+        return _yaml(text, repeated)
+    read = list[tuple[object, int]]()
+    try:
+        read.extend(_json(text, _once))
+    except json.JSONDecodeError as error:
+        return _yaml_after(text, repeated, read, error)
+    except RecursionError:
+        raise DocumentError(NESTED_TOO_DEEP) from None
+    except _Twice as error:
+        return _with_repeated(text, repeated, DocumentError(str(error)))
+    if text.count("{") + text.count("[") > DEEPEST:
+        _check_depth([value for value, _ in read])
+    return [value for value, _ in read if value is not None]
+
+
+def _json(text: str, pairs: Callable[[list[tuple[str, object]]], object]) -> Iterator[tuple[object, int]]:
+    """Yield each value of a stream of JSON values, and where it ends."""
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
+    at = skip_space(text, 0)
+    while at < len(text):
+        value, end = decoder.raw_decode(text, at)
+        yield value, end
+        at = skip_space(text, end)
+
+
+def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
+    values = (value for value in build(text, repeated) if value is not None)
+    return list(values)
+
+
+def _yaml_after(
+    text: str, repeated: list[Repeated] | None, read: list[tuple[object, int]], error: json.JSONDecodeError
+) -> list[object]:
+    """Read YAML, which may begin with a brace, too; DocumentError for JSON after the objects that were `read`."""
+    try:
+        return _yaml(text, repeated)
+    except yaml.YAMLError:
+        if read and text.startswith("{", skip_space(text, read[-1][1])):
+            raise SyntaxFault(error.msg, Position(error.lineno - 1, error.colno - 1)) from None
+        raise
+
+
+def _with_repeated(text: str, repeated: list[Repeated] | None, error: DocumentError) -> list[object]:
+    """Read JSON in which a key stands twice by YAML's parser, which knows the line, or else without it."""
+    try:
+        return _yaml(text, repeated)
+    except yaml.YAMLError:  # for YAML refuses some of what JSON allows
+        if repeated is None:
+            raise error from None
+    repeated[:] = [Repeated(None, (), error)]
+    read = [value for value, _ in _json(text, dict)]
+    _check_depth(read)
+    return [value for value in read if value is not None]
+
+
+class _Twice(ValueError):
+    """A key stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise _Twice(f'duplicate key "{key[:100]}"')
+    return members
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_number(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise DocumentError(f"{text} is no number that JSON has")
+
+
+def _check_depth(documents: list[object]) -> None:
+    level = documents
+    for _ in range(DEEPEST):
+        level = [child for value in level for child in children(value) if isinstance(child, dict | list)]
+        if not level:
+            return
+    raise DocumentError(NESTED_TOO_DEEP)

@@ -1,0 +1,170 @@
+"""
+The kinds of well-known operators: where their custom resources keep constraints, and what the operator makes of them.
+
+    operators.tsv ──places──> ConstraintPlace(name, group…, path, fills) ──kinds──> Kind(…, operator)
+
+The table has a line for each place, sorted by `name`, and is read once a custom resource asks for it:
+
+    name       of the kind in a policy
+    versions   those of the API that have the place
+    path       of the constraints, or of a Pod template
+    fills      the fields of a constraint that the operator fills in where they are absent, "" or 0; `?`: not known
+    sets       the fields that get its own values, whatever is written
+    own        fields that constraints have besides the API's, with each of which the operator adds to the selector
+    replicas   the path of the number of these Pods, where the operator adds no constraints if the object has none
+    labels     of all Pods of the kind.  The value is the name of the object, or what `=` gives.  `?`: the object may
+               itself give another, wherever it names the key but in a selector
+    source     where it was read: the repository, the commit (`-`: its version is not known), and the folder or file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pkgutil import get_data
+from typing import NamedTuple, cast
+
+from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.kinds import FIELD, GivenLabel, Kind, Kinds, Operator, parse_path
+
+TABLE = "operators.tsv"
+UNKNOWN = "?"
+
+
+class Row(NamedTuple):
+    """A line of the table; several names in a column are separated by commas."""
+
+    name: str
+    group: str
+    versions: str
+    kind: str
+    resource: str
+    path: str
+    fills: str
+    sets: str
+    own: str
+    replicas: str
+    labels: str
+    source: str
+
+
+class ConstraintPlace(NamedTuple):
+    """
+    One place where a kind has constraints, or a Pod template.
+
+    `name` is that of the kind in a policy; `versions` are those of the API that have the place.  `repository`, `commit`
+    and `file` say where it was read; no commit means that its version is not known.
+    """
+
+    name: str
+    group: str
+    versions: tuple[str, ...]
+    kind: str
+    resource: str
+    path: FieldPath
+    fills: frozenset[str] | None
+    sets: frozenset[str]
+    own_fields: frozenset[str]
+    replicas: FieldPath | None
+    gives: tuple[GivenLabel, ...]
+    repository: str
+    commit: str
+    file: str
+
+    @property
+    def in_template(self) -> bool:
+        """Whether it is a Pod template, and not a list of constraints."""
+        return self.path[-1] != FIELD
+
+    def kinds(self, from_policy: bool = False) -> Iterator[Kind]:
+        """Yield the place as a kind of each version; `from_policy` if a policy names it."""
+        for version in self.versions:
+            yield Kind(
+                f"{self.group}/{version}",
+                self.kind,
+                self.resource,
+                template=self.path if self.in_template else None,
+                replicas=self.replicas,
+                constraints=None if self.in_template else self.path,
+                built_in=False,
+                from_policy=from_policy,
+                operator=Operator(self.name, self.fills, self.sets, self.own_fields, self.gives),
+            )
+
+
+@cache
+def _rows() -> Sequence[Row]:
+    table = cast(bytes, get_data(__name__, TABLE))  # None is for loaders that have no data
+    _, *lines = table.decode().splitlines()
+    return [Row(*line.split("\t")) for line in lines]
+
+
+def places() -> Iterator[ConstraintPlace]:
+    """Yield every place, by the name of its kind."""
+    return map(_place, _rows())
+
+
+def _place(row: Row) -> ConstraintPlace:
+    repository, commit, file = row.source.split(" ")
+    return ConstraintPlace(
+        row.name,
+        row.group,
+        _names_in(row.versions),
+        row.kind,
+        row.resource,
+        parse_path(row.path),
+        None if row.fills == UNKNOWN else frozenset(_names_in(row.fills)),
+        frozenset(_names_in(row.sets)),
+        frozenset(_names_in(row.own)),
+        parse_path(row.replicas) if row.replicas else None,
+        tuple(map(_given_label, _names_in(row.labels))),
+        repository,
+        commit.strip("-"),
+        file,
+    )
+
+
+def _names_in(column: str) -> tuple[str, ...]:
+    return tuple(filter(None, column.split(",")))
+
+
+def _given_label(text: str) -> GivenLabel:
+    key, _, value = text.partition("=")
+    return GivenLabel(key.removesuffix("?"), value, key.endswith("?"))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names by which a policy calls the kinds, in their order."""
+    return tuple(dict.fromkeys(row.name for row in _rows()))
+
+
+def kinds_named(name: str) -> Iterator[Kind]:
+    """Yield the kinds, one for each place and version, that a policy means by a name."""
+    for row in _rows():
+        if row.name == name:
+            yield from _place(row).kinds(from_policy=True)
+
+
+@lru_cache(maxsize=128)
+def kinds_of(api_version: str, kind: str) -> Sequence[Kind]:
+    """Return the kinds, one for each place, of the objects of an operator; none of others."""
+    group = api_version.rpartition("/")[0]
+    if "." not in group:  # The API group of a custom resource is a domain.
+        return ()
+    places = map(_place, _rows_by_kind().get((group, kind), ()))
+    return [found for place in places for found in place.kinds() if found.api_version == api_version]
+
+
+@cache
+def _rows_by_kind() -> Mapping[tuple[str, str], Sequence[Row]]:
+    """Return the lines of the table by API group and kind."""
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in _rows():
+        rows.setdefault((row.group, row.kind), []).append(row)
+    return rows
+
+
+def with_operators(kinds: Kinds) -> Kinds:
+    """Add the operators' kinds to what `kinds` finds, without the places that are described there already."""
+    return Kinds(kinds, kinds_of)

@@ -1,0 +1,136 @@
+"""Scalars in YAML as kubectl reads them (sigs.k8s.io/yaml): numbers, booleans, null, strings; and the errors."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import NamedTuple, Protocol
+
+import yaml
+
+from webhook.kubernetes.reader import printable
+
+
+class Mark(Protocol):
+    """A position of the parser; line and column count from 0."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+
+class Position(NamedTuple):
+    """A Mark of our own."""
+
+    line: int
+    column: int
+
+
+TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
+_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
+_YAML_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SIGNS = ("+", "-", ".")
+_WORDS: dict[str, object] = {
+    **{spelt: value for word, value in (("y", True), ("n", False)) for spelt in (word, word.upper())},
+    **{
+        spelt: value
+        for value, words in ((True, ("yes", "true", "on")), (False, ("no", "false", "off")))
+        for word in words
+        for spelt in (word, word.capitalize(), word.upper())
+    },
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+}
+
+
+class DocumentError(ValueError):
+    """
+    Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1.
+
+    The message is one line, whatever of the text is quoted in it.
+    """
+
+    def __init__(self, message: str, mark: Mark | None = None) -> None:
+        self.message = message = printable(message)
+        self.line = mark.line + 1 if mark is not None else None
+        self.column = mark.column + 1 if mark is not None else None
+        super().__init__(f"line {self.line}, column {self.column}: {message}" if mark is not None else message)
+
+
+class SyntaxFault(DocumentError):
+    """Text that is neither YAML nor JSON."""
+
+
+class Repeated(NamedTuple):
+    """
+    A key that stands twice, at `path` of a document; of its two values kubectl keeps the second.
+
+    `document` counts those that are not empty, from 0; it is None, and `path` empty, where only the text is known.
+    """
+
+    document: int | None
+    path: tuple[str | int, ...]
+    error: DocumentError
+
+
+def resolve(text: str) -> object:
+    """Return the value of a plain scalar; an integer beyond 64 bits and a date are read as kubectl reads them."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if not text or text[0] not in "-+.0123456789":
+        return text
+    digits = text.replace("_", "")
+    if _YAML_INTEGER.fullmatch(digits) and len(digits) < 70:
+        value = _integer(digits)
+        if -(2**63) <= value < 2**64:
+            return value
+    if _FLOAT.fullmatch(digits) and isfinite(float(digits)):
+        return float(digits)
+    return text
+
+
+def _integer(digits: str) -> int:
+    unsigned = digits.lstrip("-+")
+    octal = len(unsigned) > 1 and unsigned[0] == "0" and unsigned[1].isdigit()
+    value = int(unsigned, 8 if octal else 0)
+    return -value if digits[0] == "-" else value
+
+
+def scalar_value(event: yaml.ScalarEvent) -> object:
+    """Return the value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it misfits its tag."""
+    if event.implicit[0]:
+        if event.value[:1] in _SIGNS and event.value.lower().lstrip("+-") in (".nan", ".inf"):
+            raise error_at(event.start_mark, f"{event.value} is no number that JSON has")
+        return resolve(event.value)
+    if event.tag is None or not event.tag.startswith(TAG) or event.tag.removeprefix(TAG) in _TEXT_TAGS:
+        return event.value
+    value = resolve(event.value)
+    if type(value) not in _TYPES.get(event.tag.removeprefix(TAG), ()):
+        raise error_at(event.start_mark, f'"{event.value[:40]}" cannot be {event.tag.replace(TAG, "!!")}')
+    return value
+
+
+def key_text(value: object, mark: Mark | None) -> str:
+    """Return the key that a scalar makes: a number or a boolean is written as text; DocumentError for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"{value:.7g}" if isinstance(value, float) else str(value)
+    raise error_at(mark, "a key must be a string")
+
+
+def skip_space(text: str, at: int) -> int:
+    """Return the offset of the first character from `at` on that is no white space of JSON."""
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def error_at(mark: Mark | None, message: str) -> DocumentError:
+    """Return a DocumentError with the line and column of `mark`."""
+    return DocumentError(message, mark)

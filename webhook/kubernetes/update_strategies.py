@@ -1,0 +1,99 @@
+"""How Deployments, StatefulSets and DaemonSets replace their Pods."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webhook.kubernetes.fields import IntOrPercent, Raw, as_mapping, int_or_percent, integer, mappings_at, scaled
+from webhook.kubernetes.workload import DEFAULT_SURGE
+
+
+class DeploymentStrategy(NamedTuple):
+    """How a Deployment is updated."""
+
+    recreate: bool = False
+    max_surge: IntOrPercent = DEFAULT_SURGE
+    max_unavailable: IntOrPercent = "25%"
+
+    def fenceposts(self, replicas: int) -> tuple[int, int]:
+        """
+        Return how many Pods may be more than `replicas`, and how many may be unavailable; never both none.
+
+        upstream: deployment_util.go:ResolveFenceposts (v1.37)
+        """
+        surge, unavailable = scaled(self.max_surge, replicas, up=True), scaled(self.max_unavailable, replicas, up=False)
+        return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
+class StatefulSetUpdate(NamedTuple):
+    """How the Pods of a StatefulSet are replaced; `first` is the ordinal of the first."""
+
+    ordered: bool = True
+    on_delete: bool = False
+    partition: int = 0
+    max_unavailable: IntOrPercent = 1
+    first: int = 0
+
+    def is_updated(self, ordinal: int) -> bool:
+        """
+        Return whether a new Pod with this ordinal is of the template as it is now: the partition is above others only.
+
+        upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
+        """
+        return self.on_delete or ordinal >= self.first + self.partition
+
+
+class DaemonSetUpdate(NamedTuple):
+    """How the Pods of a DaemonSet are replaced."""
+
+    on_delete: bool = False
+    max_surge: IntOrPercent = 0
+    max_unavailable: IntOrPercent = 1
+
+    def fenceposts(self, nodes: int) -> tuple[int, int]:
+        """
+        Return on how many of the nodes there may be a second Pod, and on how many none that is available; never both
+        none.
+
+        upstream: update.go:DaemonSetsController.updatedDesiredNodeCounts (v1.37)
+        """
+        surge, unavailable = (scaled(limit, nodes, up=True) for limit in (self.max_surge, self.max_unavailable))
+        return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
+def read_deployment_strategy(strategy: Raw) -> DeploymentStrategy:
+    """Return the strategy of a Deployment, by its field `spec.strategy`."""
+    rolling = as_mapping(strategy.get("rollingUpdate"))
+    usual = DeploymentStrategy()
+    surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
+    return DeploymentStrategy(
+        strategy.get("type") == "Recreate",
+        usual.max_surge if surge is None else surge,
+        usual.max_unavailable if unavailable is None else unavailable,
+    )
+
+
+def read_stateful_set_update(spec: Raw) -> StatefulSetUpdate:
+    """Return how a StatefulSet is updated, by its spec."""
+    strategy, rolling, ordinals = mappings_at(
+        spec, ("updateStrategy",), ("updateStrategy", "rollingUpdate"), ("ordinals",)
+    )
+    unavailable = int_or_percent(rolling.get("maxUnavailable"))
+    return StatefulSetUpdate(
+        spec.get("podManagementPolicy") != "Parallel",
+        strategy.get("type") == "OnDelete",
+        integer(rolling.get("partition")) or 0,
+        1 if unavailable is None else unavailable,
+        integer(ordinals.get("start")) or 0,
+    )
+
+
+def read_daemon_set_update(spec: Raw) -> DaemonSetUpdate:
+    """Return how a DaemonSet is updated, by its spec."""
+    strategy, rolling = mappings_at(spec, ("updateStrategy",), ("updateStrategy", "rollingUpdate"))
+    surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
+    return DaemonSetUpdate(
+        strategy.get("type") == "OnDelete",
+        0 if surge is None else surge,
+        1 if unavailable is None else unavailable,
+    )

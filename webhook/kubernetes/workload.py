@@ -1,0 +1,493 @@
+"""
+An object with a Pod template, or a Pod: its constraints, replicas, and the labels that its Pods have or may get.
+
+    Deployment ── spec.template ──> Workload(labels + pod-template-hash, raw constraints, owner, replicas)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
+from typing import NamedTuple
+
+from webhook.kubernetes.fields import (
+    FieldPath,
+    as_list,
+    as_mapping,
+    children,
+    int_or_percent,
+    integer,
+    mappings_at,
+    scaled,
+    texts_at,
+    value_at,
+)
+from webhook.kubernetes.kinds import (
+    APPS,
+    BATCH,
+    CORE,
+    EACH_KEY,
+    FIELD,
+    KINDS,
+    TEMPLATE_PATH,
+    WILDCARDS,
+    Kind,
+    Kinds,
+    Operator,
+    find_kinds,
+)
+from webhook.kubernetes.labels import Labels, label_value_errors, labels_of
+from webhook.kubernetes.likeness import nearest
+from webhook.kubernetes.names import (
+    DEFAULT_SCHEDULER,
+    DEFAULTED_BY_ANNOTATION,
+    HOOK_ANNOTATIONS,
+    IGNORE_ANNOTATION,
+    REQUIRED_TERMS,
+    SWITCH_PREFIX,
+)
+from webhook.kubernetes.references import ObjectRef, Owner, ScaleTarget, Scaling, controller_of
+
+Indices = tuple[int | str, ...]
+Switch = tuple[FieldPath, object]
+DEFAULT_SURGE = "25%"  # of a Deployment
+MOST_TEMPLATES = 50  # of one object
+MOST_UNKNOWN_FIELDS = 200  # that are looked at: a Pod's spec has some 40
+LONGEST_IGNORE = 4_096
+DEPLOYMENT_TYPE = (APPS, "Deployment")
+REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
+_SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # A look at lengths is cheap.
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """
+    One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
+
+    `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`; 1 stands
+    for none, unless it is `replicas_written`.  `surges`
+    says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that the API has not: at
+    another place, or under a name that is nearly the field's.  `switches` are labels and annotations of evenkeel, right
+    ones and others, by their paths.  `given_labels` are those that the Pods get besides `labels`: of a Job from the API
+    server, of a custom resource from its operator.
+
+    It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
+    the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
+    """
+
+    kind: Kind
+    namespace: str
+    name: str
+    path: FieldPath
+    raw_constraints: object
+    labels: Labels
+    labels_known: bool
+    addable: frozenset[str]
+    replicas: int
+    replicas_written: bool
+    scheduler_name: str
+    node_name: str
+    affine_to_one_node: bool
+    strategy: str
+    surges: bool
+    selector: Mapping[str, object]
+    annotations: Labels
+    ignored_rules: frozenset[str]
+    owner: Owner | None
+    uid: str
+    scheduled: bool
+    misplaced: tuple[FieldPath, ...]
+    switches: tuple[Switch, ...]
+    spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
+    scaling: Scaling | None = None
+    given_labels: Labels = field(default_factory=dict)
+    is_pod: bool = field(init=False)
+    stored: bool = field(init=False)
+    has_constraints: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
+        object.__setattr__(self, "is_pod", self.kind.template == ())
+        object.__setattr__(self, "stored", self.is_pod and self.uid != "")
+        object.__setattr__(self, "has_constraints", self.raw_constraints not in (None, []))
+
+    @property
+    def in_template(self) -> bool:
+        """Whether the constraints are in a Pod template, or are a Pod's own."""
+        return self.kind.template is not None
+
+    @property
+    def is_hook(self) -> bool:
+        """Whether Helm or Argo CD runs it before or after a release, or as a test of it."""
+        return not HOOK_ANNOTATIONS.isdisjoint(self.annotations)
+
+    @property
+    def pinned(self) -> bool:
+        """
+        Whether each of its Pods can run on one node only.
+
+        An owner reference to a DaemonSet is no proof: any user may write one.
+        """
+        return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
+
+    @property
+    def target(self) -> ScaleTarget:
+        """What an autoscaler names to scale it."""
+        return ScaleTarget(self.namespace, self.kind.api_group, self.kind.kind, self.name)
+
+    def scaled(self, scaling: Scaling) -> Workload:
+        """Return it with the fewest replicas that an autoscaler gives it; where 0 are written, it has none."""
+        return replace(self, replicas=scaling.least if self.replicas else 0, scaling=scaling)
+
+    def within(self, scaling: Scaling) -> Workload:
+        """Return it as it is in a cluster, where the autoscaler itself has written the replicas."""
+        most = self.replicas if scaling.most is None else min(self.replicas, scaling.most)
+        return replace(self, replicas=max(most, scaling.least) if self.replicas else 0, scaling=scaling)
+
+    @property
+    def most_replicas(self) -> int | None:
+        """
+        The most replicas that it has, those that are written or an autoscaler's; None where that is not known.
+
+        A 1 tells nothing: the API server writes it where there is none, as for a workload that an autoscaler scales.
+        """
+        written = integer(self.spec.get("replicas"))
+        known = None if written == 1 else written
+        if self.scaling is None:
+            return known
+        return None if self.scaling.most is None else max(self.scaling.most, known or 0)
+
+    @property
+    def most_pods(self) -> int | None:
+        """
+        The most Pods that it has at a time, those of a rollout included, but not those that terminate.
+
+        None where that is not known: no replicas are written and no autoscaler is known, or 0 of them, or the kind's
+        controller is not a built-in one that keeps to a number.
+        """
+        known = (self.kind.api_version, self.kind.kind)
+        replicas = self.most_replicas
+        if known not in REPLICATED or replicas is None or replicas < 1:
+            return None
+        return replicas if known != DEPLOYMENT_TYPE or self.strategy == "Recreate" else replicas + self._surge(replicas)
+
+    def _surge(self, replicas: int) -> int:
+        """Return the Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
+        surge = int_or_percent(value_at(self.spec, ("strategy", "rollingUpdate", "maxSurge")))
+        return scaled(DEFAULT_SURGE if surge is None else surge, replicas, up=True)
+
+    def pods_labels(self) -> Labels:
+        """Return the labels that every Pod of it has, with "added" for each value that only the controller knows."""
+        added = [key for key in self.kind.added_labels if key in self.addable]
+        return {**dict.fromkeys(added, "added"), **self.given_labels, **self.labels}
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object that it is in."""
+        return ObjectRef(self.kind.api_version, self.kind.kind, self.namespace, self.name)
+
+
+def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: str = "") -> tuple[Workload, ...]:
+    """
+    Return the workloads in an object, none if its kind is not known; at most one more than can be judged.
+
+    `namespace` is that of the request, and is used instead of the object's own where it is given.  Anything that has
+    the wrong type reads as if it were absent, except the constraints, which are kept as they are.
+    """
+    found_kinds = find_kinds(obj, kinds)
+    if not found_kinds:
+        return ()
+    metadata, spec = mappings_at(obj, ("metadata",), ("spec",))
+    own_namespace, name, generated_from, uid = texts_at(metadata, "namespace", "name", "generateName", "uid")
+    annotations = labels_of(metadata["annotations"]) if "annotations" in metadata else {}
+    shared = _Shared(
+        obj,
+        spec,
+        namespace or own_namespace,
+        name or generated_from,
+        uid,
+        annotations,
+        _ignored(annotations),
+        controller_of(metadata) if "ownerReferences" in metadata else None,
+    )
+    places = ((kind, indices) for kind in found_kinds for indices in _expand(obj, kind))
+    workloads = [_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)]
+    if workloads and (own := _switches(("metadata",), metadata)):
+        workloads[0] = replace(workloads[0], switches=(*own, *workloads[0].switches))
+    return tuple(workloads)
+
+
+def scaling_of(workloads: Sequence[Workload], scalings: Mapping[ScaleTarget, Scaling]) -> Scaling | None:
+    """
+    Return the bounds that autoscalers set for the workloads of one object, None if none scales it.
+
+    An autoscaler does not say which of several Pod templates of an object it scales.
+    """
+    if not scalings or len(workloads) != 1 or workloads[0].kind.replicas is None:
+        return None
+    return scalings.get(workloads[0].target)
+
+
+class _Shared(NamedTuple):
+    """What all workloads of an object share; `obj` is the object itself."""
+
+    obj: Mapping[str, object]
+    spec: Mapping[str, object]
+    namespace: str
+    name: str
+    uid: str
+    annotations: Labels
+    ignored_rules: frozenset[str]
+    owner: Owner | None
+
+
+def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
+    """
+    Return, for each place where a kind may have its Pods described, the indices that stand for wildcards in its path.
+
+    A custom resource may have no template, or have one in some items of a list only: an Argo Rollout may refer to that
+    of a Deployment.
+    """
+    needs_template = kind.template is not None and not kind.built_in
+    if not needs_template and WILDCARDS.isdisjoint(kind.anchor):
+        return ((),)
+    places: Iterator[tuple[Indices, object]] = iter([((), obj)])
+    for part, after in zip_longest(kind.anchor, kind.anchor[1:]):
+        needed = str(after) if needs_template and after is not None and after not in WILDCARDS else None
+        places = _items(places, part, needed) if part in WILDCARDS else _members(places, str(part))
+    return (at for at, value in places if not needs_template or isinstance(value, dict))
+
+
+def _items(
+    places: Iterable[tuple[Indices, object]], wildcard: object, needed: str | None
+) -> Iterator[tuple[Indices, object]]:
+    """Yield the items of each list, or the values of each object, without those that lack the `needed` member."""
+    for at, value in places:
+        items = as_mapping(value).items() if wildcard == EACH_KEY else enumerate(as_list(value))
+        for i, item in items:
+            if needed is None or (isinstance(item, dict) and needed in item):
+                yield (*at, i), item
+
+
+def _members(places: Iterable[tuple[Indices, object]], name: str) -> Iterator[tuple[Indices, object]]:
+    return ((at, as_mapping(value).get(name)) for at, value in places)
+
+
+def _fill(path: FieldPath, indices: Indices) -> FieldPath:
+    if WILDCARDS.isdisjoint(path):
+        return path
+    left = iter(indices)
+    return tuple(next(left, 0) if part in WILDCARDS else part for part in path)
+
+
+def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
+    obj, is_pod, template = shared.obj, kind.template == (), _fill(kind.template or (), indices)
+    replicas = _fill(kind.replicas, indices) if kind.replicas is not None else ()
+    metadata, pod_spec, above, in_template, outside = mappings_at(
+        obj, (*template, "metadata"), (*template, "spec"), replicas[:-1], template, template[:-1]
+    )
+    if kind.template is not None:
+        path: FieldPath = (*template, "spec", FIELD)
+        raw, labels = pod_spec.get(FIELD), labels_of(metadata.get("labels"))
+    else:
+        path, metadata, pod_spec = _fill(kind.anchor, indices), {}, {}
+        raw = value_at(obj, path)
+        labels = labels_of(value_at(obj, _fill(kind.labels, indices))) if kind.labels else {}
+    selector = shared.spec.get("selector")
+    addable = _addable(kind, above) if kind.api_version == BATCH else kind.addable
+    scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
+    return Workload(
+        kind=kind,
+        namespace=shared.namespace,
+        name=shared.name,
+        path=path,
+        raw_constraints=raw,
+        labels=labels,
+        labels_known=kind.labels_known,
+        addable=addable,
+        replicas=_replicas(above, replicas),
+        replicas_written=bool(replicas) and integer(above.get(str(replicas[-1]))) is not None,
+        scheduler_name=scheduler_name or DEFAULT_SCHEDULER,
+        node_name=node_name,
+        affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),
+        strategy=_strategy(shared.spec.get("strategy")),
+        surges=_surges(shared.spec.get("strategy")),
+        selector=selector if kind.template == TEMPLATE_PATH and isinstance(selector, dict) else {},
+        annotations=shared.annotations,
+        ignored_rules=shared.ignored_rules if is_pod else shared.ignored_rules | _ignored(metadata.get("annotations")),
+        owner=shared.owner,
+        uid=shared.uid,
+        scheduled=is_pod and _was_scheduled(obj.get("status")),
+        misplaced=_misplaced(kind, template, (outside, in_template, metadata), pod_spec),
+        switches=() if is_pod else _switches((*template, "metadata"), metadata),
+        spec=shared.spec,
+        pod_spec=pod_spec if kind.template is not None else None,
+        given_labels=_given_labels(kind, obj, addable - labels.keys()),
+    )
+
+
+def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
+    """
+    Return the label keys that Pods get of a Job with this spec: by completionMode, and unless it has a selector of its
+    own.
+
+    (batch/job/strategy.go:generateSelectorIfNeeded, job/job_controller.go:manageJob)
+    """
+    added = () if job.get("manualSelector") is True else kind.added_labels
+    possible = () if job.get("completionMode") in (None, "NonIndexed") else kind.possible_labels
+    return frozenset((*added, *possible))
+
+
+def _given_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:
+    """Return the labels that follow from the name of an object; those of a Job are among the `missing`."""
+    if kind.operator is not None and kind.operator.gives:
+        return _operator_labels(kind.operator, obj)
+    return _job_labels(kind, obj, missing) if kind.api_version == BATCH else {}
+
+
+def _operator_labels(operator: Operator, obj: Mapping[str, object]) -> Labels:
+    """Return the labels that an operator gives the Pods, without those that the object may itself give otherwise."""
+    (name,) = texts_at(obj, "metadata.name")
+    if not name:
+        return {}
+    gives = [label for label in operator.gives if not (label.yields and _names(obj, label.key))]
+    given = {label.key: label.value or name for label in gives}
+    return {key: value for key, value in given.items() if not label_value_errors(value)}
+
+
+def _names(obj: object, label_key: str) -> bool:
+    """Return whether an object names a label key anywhere but in selectors."""
+    left = [obj]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if label_key in value:
+                return True
+            left += [member for name, member in value.items() if name != "matchLabels"]
+        else:
+            left += children(value)
+    return False
+
+
+def _job_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:
+    """
+    Return those of the `missing` labels that the API server writes into the template of a Job before /validate.
+
+    RANDOM stands for what follows a generateName, TIME for what a CronJob adds to its own name, and UID for a uid: no
+    author can know these.
+    (batch/job/strategy.go:generateSelector, cronjob/utils.go:getJobName)
+    """
+    if not missing:
+        return {}
+    name, generated_from = texts_at(obj, "metadata.name", "metadata.generateName")
+    name = name or (f"{generated_from}RANDOM" if generated_from else "")
+    named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
+    values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
+    values_by_key = {key: values.get(key.rpartition("/")[2]) for key in sorted(missing)}
+    return {key: value for key, value in values_by_key.items() if value}
+
+
+def _misplaced(
+    kind: Kind, template: FieldPath, places: Sequence[Mapping[str, object]], pod_spec: Mapping[str, object]
+) -> tuple[FieldPath, ...]:
+    """
+    Return the paths of constraints that are in the wrong place, and so have no effect.
+
+    `places` are the parent of the Pod template, the template and its metadata.  In the Pod's spec a name that is nearly
+    the field's is misplaced, too, unless the field itself is there.
+    """
+    misplaced: list[FieldPath] = []
+    outside, in_template, metadata = places
+    if kind.built_in and template and (FIELD in outside or FIELD in in_template or FIELD in metadata):
+        paths = (template[:-1], template, (*template, "metadata"))
+        misplaced += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
+    if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_UNKNOWN_FIELDS:
+        alike = [name for name in pod_spec if _SHORTEST_ALIKE <= len(name) <= _LONGEST_ALIKE and pod_spec[name]]
+        misplaced += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
+    return tuple(misplaced)
+
+
+def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, ...]:
+    """Return the labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
+    switches: list[Switch] = []
+    for place in ("labels", "annotations"):
+        written = metadata.get(place)
+        if isinstance(written, dict) and len(written) <= MOST_UNKNOWN_FIELDS and SWITCH_PREFIX in " ".join(written):
+            own = [name for name in written if name.startswith(SWITCH_PREFIX) and name != DEFAULTED_BY_ANNOTATION]
+            switches += [((*path, place, name), written[name]) for name in own]
+    return tuple(switches)
+
+
+def _surges(strategy: object) -> bool:
+    """Return whether a rolling update may run more Pods: not with a maxSurge of 0; absent it is 25%."""
+    rolling = strategy.get("rollingUpdate") if isinstance(strategy, dict) else None
+    surge = rolling.get("maxSurge") if isinstance(rolling, dict) else None
+    return surge not in (0, "0%") or isinstance(surge, bool)
+
+
+def _strategy(strategy: object) -> str:
+    name = strategy.get("type") if isinstance(strategy, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _ignored(annotations: object) -> frozenset[str]:
+    written = annotations.get(IGNORE_ANNOTATION) if isinstance(annotations, dict) else None
+    return ignored(written) if isinstance(written, str) else frozenset()
+
+
+def ignored(written: str | None) -> frozenset[str]:
+    """Return the rules in the value of an `evenkeel.dev/ignore` annotation; what comes after LONGEST_IGNORE is left."""
+    if not written:
+        return frozenset()
+    names = written[:LONGEST_IGNORE].split(",")
+    return frozenset(name.strip() for name in names) - {""}
+
+
+def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
+    """
+    Return whether node affinity requires one node by its name, as the DaemonSet controller writes it into each Pod.
+
+    Terms are ORed, so each must name it.  More than MOST_TEMPLATES are not looked at: no controller writes them.
+    """
+    path = ("affinity", "nodeAffinity", REQUIRED_TERMS, "nodeSelectorTerms")
+    terms = as_list(value_at(pod_spec, path))
+    if len(terms) > MOST_TEMPLATES:
+        return False
+    named = [_node_names(as_mapping(term)) for term in terms]
+    return all(named) and len(frozenset().union(*named)) == 1
+
+
+def _node_names(term: Mapping[str, object]) -> frozenset[str]:
+    """Return the names of nodes that a term asks for; a node that it selects has all of them."""
+    fields = as_list(term.get("matchFields"))[:MOST_TEMPLATES]
+    asked = [as_list(field.get("values")) for field in map(as_mapping, fields) if _names_nodes(field)]
+    return frozenset(value for values in asked for value in values if isinstance(value, str))
+
+
+def _names_nodes(field: Mapping[str, object]) -> bool:
+    return field.get("key") == "metadata.name" and field.get("operator") == "In"
+
+
+def _was_scheduled(status: object) -> bool:
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    return isinstance(conditions, list) and any(
+        isinstance(condition, dict) and condition.get("type") == "PodScheduled" for condition in conditions
+    )
+
+
+def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
+    """
+    Return the last field of `path`, which stands in `above`; absent means 1, as the API server reads it.
+
+    A Job never has more Pods than completions (job_controller.go:manageJob).
+    """
+    written = above.get(str(path[-1])) if path else None
+    if written is None:
+        return 1
+    replicas = written if type(written) is int else integer(written)
+    if replicas is None:
+        return 1
+    completions = integer(above.get("completions")) if path[-1] == "parallelism" else None
+    return replicas if completions is None else min(replicas, completions)

@@ -1,1 +1,0 @@
-"""Options, inputs, clusters and progress of the commands."""

@@ -1,1 +1,0 @@
-"""Parts of Kubernetes objects: fields, labels, kinds, names, references and workloads."""

@@ -1,0 +1,132 @@
+"""The form of a KubeSchedulerConfiguration, and which plugins its profiles run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.kubernetes.fields import as_list, as_mapping
+from webhook.kubernetes.json_schema import Schema, complaints
+from webhook.kubernetes.names import DEFAULT_SCHEDULER
+from webhook.kubernetes.reader import brief
+
+POD_TOPOLOGY_SPREAD = "PodTopologySpread"
+MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
+QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
+POST_FILTER = "postFilter"
+# Where plugins run; the last three since 1.36.
+POINTS = (
+    *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, POST_FILTER, PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
+    *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
+)
+SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
+CURRENT, OLD = f"{SCHEDULER_GROUP}/v1", tuple(f"{SCHEDULER_GROUP}/v1beta{number}" for number in (1, 2, 3))
+
+
+_NAMED_ITEMS: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
+_PLUGIN_SET: Schema = {
+    "type": "object",
+    "properties": {"enabled": _NAMED_ITEMS, "disabled": _NAMED_ITEMS},
+    "additionalProperties": False,
+}
+_PROFILE: Schema = {
+    "type": "object",
+    "properties": {
+        "schedulerName": {},
+        "percentageOfNodesToScore": {},
+        "plugins": {
+            "type": "object",
+            "properties": dict.fromkeys((MULTI_POINT, *POINTS), _PLUGIN_SET),
+            "additionalProperties": False,
+        },
+        "pluginConfig": _NAMED_ITEMS,
+    },
+    "additionalProperties": False,
+}
+_NOT_READ = (
+    *(
+        "apiVersion",
+        "kind",
+        "clientConnection",
+        "delayCacheUntilActive",
+        "enableContentionProfiling",
+        "enableProfiling",
+    ),
+    *("extenders", "healthzBindAddress", "leaderElection", "metricsBindAddress", "parallelism"),
+    *("percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds"),
+)
+# The parts that are read, and the names of all others, so that a misspelt one is reported.
+CONFIGURATION: Schema = {
+    "type": "object",
+    "properties": {
+        **{name: {} for name in _NOT_READ},
+        "profiles": {"type": "array", "items": _PROFILE},
+    },
+    "additionalProperties": False,
+}
+
+
+def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object]:
+    """Return the configuration as Go decodes it; what is wrong with its form goes to `causes`."""
+    version = raw.get("apiVersion")
+    if version not in (CURRENT, *OLD):
+        causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
+    raw = as_mapping(_without_nulls(raw))
+    causes += complaints(raw, CONFIGURATION)
+    names = [profile.get("schedulerName") or DEFAULT_SCHEDULER for profile in profiles_of(raw)]
+    causes += (
+        f"profiles[{i}].schedulerName: found {brief(name)} twice, wanted a name of its own"
+        for i, name in enumerate(names)
+        if name in names[:i]
+    )
+    return raw
+
+
+def profiles_of(raw: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return the profiles; of a configuration without any the usual one."""
+    return list(map(as_mapping, as_list(raw.get("profiles")) or [{}]))
+
+
+def _without_nulls(value: object) -> object:
+    """Return a copy without null fields: Go decodes them as absent."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:
+    """
+    Return the plugins that run at an extension point, in their order, with their weights there, 0 for none; `usual` are
+    those of a profile that says nothing.
+
+    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
+    """
+    plugins = as_mapping(profile.get("plugins"))
+    everywhere, here = as_mapping(plugins.get(MULTI_POINT)), as_mapping(plugins.get(point))
+    multi, own = _without_disabled(_merged(usual, everywhere), here), _weighted(here)
+    first = [name for name in own if name in multi]
+    return {name: own.get(name, multi.get(name, 0)) for name in dict.fromkeys((*first, *multi, *own))}
+
+
+def _merged(usual: Mapping[str, int], given: Mapping[str, object]) -> dict[str, int]:
+    """
+    Merge a list of plugins into the default ones.
+
+    upstream: default_plugins.go:mergePluginSet (v1.37)
+    """
+    own = _weighted(given)
+    return {**{name: own.get(name, weight) for name, weight in _without_disabled(usual, given).items()}, **own}
+
+
+def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -> Mapping[str, int]:
+    disabled = names_in(given.get("disabled"))
+    return {} if "*" in disabled else {name: weight for name, weight in plugins.items() if name not in disabled}
+
+
+def names_in(given: object) -> list[str]:
+    """Return the names in a list of plugins."""
+    return [str(as_mapping(plugin).get("name")) for plugin in as_list(given)]
+
+
+def _weighted(given: Mapping[str, object]) -> dict[str, int]:
+    named = ((plugin.get("name"), plugin.get("weight")) for plugin in map(as_mapping, as_list(given.get("enabled"))))
+    return {str(name): weight if isinstance(weight, int) else 0 for name, weight in named}

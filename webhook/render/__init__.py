@@ -1,1 +1,0 @@
-"""Findings and answers as text, JSON, SARIF, JUnit, annotations and pages."""

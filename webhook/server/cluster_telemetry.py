@@ -1,0 +1,58 @@
+"""Counts and logs what happens to a cluster that is watched."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from webhook.cluster.client import Client
+from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED
+from webhook.cluster.live import ABSENT, FOUND, LOOKUP_EVENTS, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
+from webhook.cluster.watched_resources import WATCHED
+from webhook.server.logs import log
+from webhook.server.metrics import ClusterMetrics, Metrics
+
+
+def watch_cluster(
+    client: Client,
+    metrics: Metrics,
+    synced: Callable[[], None],
+    *,
+    may_wait: Callable[[], bool],
+) -> Live:
+    """
+    Return the cluster behind `client`; `synced` is called once, when every kind has been listed.
+
+    `may_wait` is asked before each look-up.
+    """
+
+    def report(what: str, kind: str, **fields: object) -> None:
+        _count(counted, what, kind, fields)
+        log(_level(what, fields), what, kind=kind or None, **fields)
+        if what == SYNCED:
+            synced()
+
+    def caches() -> Mapping[str, tuple[bool, float]]:
+        return {kind: (cache.synced, cache.age) for kind, cache in live.caches().items()}
+
+    counted = ClusterMetrics(
+        metrics, tuple(watched.kind for watched in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches
+    )
+    live = Live(client, report, may_wait=may_wait)
+    return live
+
+
+def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, object]) -> None:
+    if what == WATCH_FAILED:
+        metrics.failures.labels(kind).inc()
+    elif what == WATCH_LISTED and fields["again"]:
+        metrics.relists.labels(kind).inc()
+    elif what in LOOKUP_EVENTS.values():
+        metrics.lookups.labels(kind, str(fields["result"])).inc()
+
+
+def _level(what: str, fields: Mapping[str, object]) -> int:
+    """Return the level of a log line: a warning for the first of failures in a row, and a failed look-up."""
+    if (what == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
+        return logging.DEBUG
+    return logging.INFO if what in (WATCH_LISTED, SYNCED) else logging.WARNING

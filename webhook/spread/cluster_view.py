@@ -1,0 +1,286 @@
+"""What the webhook keeps of a cluster: nodes, namespaces, Services and controllers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple, Self
+
+from webhook.kubernetes.fields import FieldError, as_text, path_text
+from webhook.kubernetes.kinds import APPS, BATCH, CORE
+from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import NAMESPACE_NAME
+from webhook.kubernetes.reader import Reader, brief, printable
+from webhook.kubernetes.references import ObjectRef, Owner
+from webhook.spread.constraint import read_selector
+from webhook.spread.nodes import Node, Nodes, NodeSet
+from webhook.spread.selectors import Selector, as_selector, selecting
+from webhook.spread.taints import read_taints
+from webhook.spread.validation import selector_errors
+
+CONTROLLER_KINDS = frozenset(
+    {
+        (CORE, "ReplicationController"),
+        (APPS, "Deployment"),
+        (APPS, "ReplicaSet"),
+        (APPS, "StatefulSet"),
+        (APPS, "DaemonSet"),
+        (BATCH, "CronJob"),
+        (BATCH, "Job"),
+    }
+)
+# Bytes that labels or a selector may take, some 90 labels; those of a real object take some hundred to two thousand.
+# Whoever may create Services could otherwise fill the memory of all replicas with a hundred of them.
+LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
+# No set, since what an object gives as its kind need not be hashable.
+VIEW_KINDS = (*[(CORE, kind) for kind in ("Node", "Namespace", "Service")], *CONTROLLER_KINDS)
+NODE_POOL, NODE_POOL_LABEL = ("karpenter.sh", "NodePool"), "karpenter.sh/nodepool"
+KARPENTER = "Karpenter"
+
+
+class Namespace(NamedTuple):
+    name: str
+    labels: Labels
+
+
+class Service(NamedTuple):
+    """A Service that selects Pods; one whose selector is absent or `{}` selects none and is not kept."""
+
+    name: str
+    selector: Labels
+
+    def selects(self, labels: Labels) -> bool:
+        """Return whether a Pod with `labels` is one of its Pods."""
+        return self.selector.items() <= labels.items()
+
+
+class Controller(NamedTuple):
+    """An object that can own Pods or their owners; `selector` is None if it has no selector or an invalid one."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    selector: Selector | None
+
+
+ViewObject = Node | Namespace | Service | Controller
+# The Services by one label of their selectors, each with its place among those of its namespace.
+ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """What the webhook keeps of a cluster at one moment; nothing in it is ever changed, and no Pod is known."""
+
+    nodes: Nodes = field(default_factory=Nodes)  # Empty where they are not known.
+    namespaces: Mapping[str, Labels] = field(default_factory=dict)  # Labels by name.
+    services: Mapping[str, ServiceIndex] = field(default_factory=dict)  # By namespace.
+    # By (namespace, apiVersion, kind), and then by name.
+    controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
+    nodes_in_manifests: bool = False  # Nodes may lack labels that their kubelets and the cloud give them.
+    serves_node_pools: bool = False  # The API server has Karpenter's NodePools; False where that is not known.
+
+    @property
+    def knows_pods(self) -> bool:
+        """Whether any Pod is known."""
+        return False
+
+    def labels_of_pods(self, namespace: str) -> Iterable[Labels]:
+        """Return the different labels of the Pods on nodes that constraints count."""
+        return ()
+
+    def without_pods(self) -> ClusterView:
+        """Return what the webhook keeps of the cluster."""
+        return ClusterView(
+            self.nodes,
+            self.namespaces,
+            self.services,
+            self.controllers,
+            self.nodes_in_manifests,
+            self.serves_node_pools,
+        )
+
+    def node_makers(self, nodes: NodeSet) -> frozenset[str]:
+        """Return who makes nodes here: for the whole cluster as far as it says, and of `nodes` by their labels."""
+        karpenter = self.serves_node_pools or bool(nodes & self.nodes.carrying(NODE_POOL_LABEL))
+        return frozenset({KARPENTER} if karpenter else ())
+
+    def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
+        """
+        Return the Services of the namespace whose selector matches a Pod with `labels`, in the order of the view.
+
+        upstream: spread.go:GetPodServices (v1.37)
+        """
+        index = self.services.get(namespace, {})
+        asking = (placed for item in labels.items() for placed in index.get(item, ()))
+        selecting_services = [(place, service) for place, service in asking if service.selects(labels)]
+        return tuple(service for _, service in sorted(selecting_services, key=lambda placed: placed[0]))
+
+    def controller(self, namespace: str, owner: Owner) -> Controller | None:
+        """Return the owner of an object in `namespace`, looked up by name, not by uid, as the scheduler does."""
+        return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
+
+    def with_nodes(self, nodes: Nodes) -> Self:
+        """Return a copy with the nodes of manifests."""
+        return replace(self, nodes=nodes, nodes_in_manifests=True)
+
+    def with_namespace(self, namespace: Namespace) -> Self:
+        """Return a copy that holds `namespace`, too."""
+        return replace(self, namespaces={**self.namespaces, namespace.name: namespace.labels})
+
+    def with_controller(self, namespace: str, controller: Controller) -> Self:
+        """Return a copy that holds `controller`, too."""
+        key = (namespace, controller.api_version, controller.kind)
+        named = {**self.controllers.get(key, {}), controller.name: controller}
+        return replace(self, controllers={**self.controllers, key: named})
+
+
+class SnapshotError(ValueError):
+    """An object with a field of a wrong type; the message names the object, the field and what it must be."""
+
+
+def view_of(objects: Iterable[Mapping[str, object]]) -> ClusterView:
+    """
+    Return what the webhook keeps of `objects`, raw JSON as the API server prints it; other kinds are passed over.
+
+    SnapshotError names the first field that has a wrong type.
+    """
+    parts = ViewParts()
+    for raw in objects:
+        api_version, kind = raw.get("apiVersion"), raw.get("kind")
+        if (api_version, kind) in VIEW_KINDS:
+            namespace, _, kept = read_view_object(raw, str(api_version), str(kind))
+            parts.add(namespace, kept)
+        elif group_kind(raw) == NODE_POOL:
+            parts.serves_node_pools = True
+    return parts.view()
+
+
+def group_kind(raw: Mapping[str, object]) -> tuple[str, object]:
+    """Return the API group of an object, "" for the core's, and what it gives as its kind."""
+    return as_text(raw.get("apiVersion")).partition("/")[0], raw.get("kind")
+
+
+class ViewParts:
+    """The objects of a view, while they are read."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._namespaces: dict[str, Labels] = {}
+        self._services: dict[str, list[Service]] = {}
+        self._controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
+        self.serves_node_pools = False
+
+    def add(self, namespace: str, kept: ViewObject | None) -> None:
+        """Add what is kept of an object."""
+        if isinstance(kept, Node):
+            self._nodes[kept.name] = kept
+        elif isinstance(kept, Namespace):
+            self._namespaces[kept.name] = kept.labels
+        elif isinstance(kept, Service):
+            self._services.setdefault(namespace, []).append(kept)
+        elif isinstance(kept, Controller):
+            self._controllers.setdefault((namespace, kept.api_version, kept.kind), {})[kept.name] = kept
+
+    def view(self) -> ClusterView:
+        """Return the view; what is said of nodes does not depend on the order of the objects."""
+        return ClusterView(
+            Nodes(self._nodes[name] for name in sorted(self._nodes)),
+            self._namespaces,
+            {namespace: by_rarest_label(services) for namespace, services in self._services.items()},
+            self._controllers,
+            serves_node_pools=self.serves_node_pools,
+        )
+
+
+def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
+    """Return the Services of a namespace, each under the label of its selector that the fewest of them have."""
+    asked = Counter(item for service in services for item in service.selector.items())
+    by_label: dict[tuple[str, str], list[tuple[int, Service]]] = {}
+    for place, service in enumerate(services):
+        rarest = min(service.selector.items(), key=lambda label: (asked[label], label))  # whatever their order
+        by_label.setdefault(rarest, []).append((place, service))
+    return {label: tuple(of_label) for label, of_label in by_label.items()}
+
+
+def read_view_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, ViewObject | None]:
+    """
+    Return the namespace and the name of an object of VIEW_KINDS, and what the webhook keeps of it.
+
+    Nothing is kept of a Service that selects nothing.  A selector that takes more than LARGEST bytes is kept as if it
+    selected nothing.  SnapshotError names the first field that has a wrong type.
+    """
+    reader = ObjectReader(raw, api_version, kind)
+    kept = reader.kept()
+    reader.check()
+    return reader.namespace, reader.name, kept
+
+
+class ObjectReader:
+    """One raw object while it is read."""
+
+    def __init__(self, raw: Mapping[str, object], api_version: str, kind: str) -> None:
+        self.reader, self.gvk, self.raw = Reader(), (api_version, kind), raw
+        self.metadata = self.reader.mapping(raw.get("metadata"), ("metadata",))
+        self.name = self.string(self.metadata, "metadata", "name")
+        self.namespace = self.string(self.metadata, "metadata", "namespace")
+
+    def check(self) -> None:
+        """Raise the first error as SnapshotError."""
+        if errors := self.reader.errors:
+            raise SnapshotError(in_words(ObjectRef(*self.gvk, self.namespace, self.name), errors[0]))
+
+    def string(self, raw: Mapping[str, object], parent: str, name: str) -> str:
+        """Return a string below `parent`; "" if it is absent."""
+        return self.reader.string(raw.get(name), (parent,), name) or ""
+
+    @cached_property
+    def spec(self) -> Mapping[str, object]:
+        return self.reader.mapping(self.raw.get("spec"), ("spec",))
+
+    def kept(self) -> ViewObject | None:
+        """Return what is kept of the object."""
+        if self.gvk == (CORE, "Node"):
+            return self.node()
+        if self.gvk == (CORE, "Namespace"):
+            return Namespace(self.name, {**self.labels(), NAMESPACE_NAME: self.name})  # as kube-apiserver has each
+        if self.gvk == (CORE, "Service"):
+            selector = self._label_map_selector()
+            return Service(self.name, selector) if selector and not _is_large(selecting(selector)) else None
+        return Controller(*self.gvk, self.name, self.string(self.metadata, "metadata", "uid"), self._selector())
+
+    def node(self) -> Node:
+        """Return the node."""
+        taints = read_taints(self.reader, self.spec.get("taints"), ("spec", "taints"))
+        return Node(self.name, self.labels(), taints, self.spec.get("unschedulable") is True)
+
+    def labels(self) -> Labels:
+        """Return the labels of the object."""
+        return self.reader.string_map(self.metadata.get("labels"), ("metadata", "labels"))
+
+    def _label_map_selector(self) -> Labels:
+        return self.reader.string_map(self.spec.get("selector"), ("spec", "selector"))
+
+    def _selector(self) -> Selector | None:
+        if self.gvk == (CORE, "ReplicationController"):
+            of_map = selecting(self._label_map_selector())
+            return None if _is_large(of_map) else of_map
+        selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
+        of_map = as_selector(selector)
+        valid = selector is not None and not _is_large(of_map) and not any(selector_errors(selector, ()))
+        return of_map if valid else None
+
+
+def in_words(ref: ObjectRef, error: FieldError) -> str:
+    return f"{printable(f'{ref}: {path_text(error.path)}')}: found {brief(error.value)}, {error.detail}"
+
+
+def _is_large(selector: Selector) -> bool:
+    taken = (
+        len(requirement.key) + PART + sum(len(value) + PART for value in requirement.values)
+        for requirement in selector.requirements
+    )
+    return sum(taken) > LARGEST

@@ -1,0 +1,110 @@
+"""
+The domains that a constraint counts, and the nodes that would take the Pod; the Pods that are there do not matter here.
+
+    nodes ──carry every key, inclusion policies──> eligible ──taints, cordoned, node affinity──> usable
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from webhook.spread.constraint import HONOR, Constraint
+from webhook.spread.new_pod import NewPod
+from webhook.spread.nodes import Nodes, NodeSet, union
+from webhook.spread.taints import CORDONED, Taint
+
+
+@dataclass(frozen=True)
+class Reach:
+    """
+    The nodes that a Pod may run on, whatever it requests and whatever other Pods there are.
+
+    Each set is computed once, since hostile affinity takes long to hold against all nodes.
+    """
+
+    pod: NewPod
+    nodes: Nodes
+
+    @cached_property
+    def affine(self) -> NodeSet:
+        """The nodes that nodeSelector and required node affinity match."""
+        return self.pod.affinity.matching(self.nodes)
+
+    @cached_property
+    def untolerated(self) -> Mapping[Taint, NodeSet]:
+        """The nodes that a taint keeps the Pod off, by the first such taint."""
+        return self.nodes.untolerated(self.pod.tolerations)
+
+    @cached_property
+    def tolerated(self) -> NodeSet:
+        """The nodes that no taint keeps the Pod off."""
+        return self.nodes.all & ~union(self.untolerated.values())
+
+    @cached_property
+    def cordoned(self) -> NodeSet:
+        """The nodes that a cordon keeps the Pod off: a Pod may tolerate it."""
+        cordoned = self.nodes.unschedulable
+        return (
+            0 if cordoned and any(toleration.tolerates(CORDONED) for toleration in self.pod.tolerations) else cordoned
+        )
+
+    @cached_property
+    def open(self) -> NodeSet:
+        """The nodes that no taint and no cordon keeps the Pod off."""
+        return self.tolerated & ~self.cordoned
+
+    @property
+    def usable(self) -> NodeSet:
+        """The nodes that neither node affinity nor a taint nor a cordon keeps the Pod off."""
+        return self.affine & self.open
+
+    def eligible(self, constraint: Constraint, carrying_every_key: NodeSet) -> NodeSet:
+        """
+        Return the nodes that the constraint counts, of those that carry the key of each constraint: its
+        nodeAffinityPolicy and nodeTaintsPolicy may leave some out.
+
+        upstream: common.go:topologySpreadConstraint.matchNodeInclusionPolicies (v1.37)
+        """
+        eligible = carrying_every_key
+        if constraint.node_affinity_policy == HONOR:
+            eligible &= self.affine
+        return eligible & self.tolerated if constraint.node_taints_policy == HONOR else eligible
+
+
+def most_new_pods(reach: Reach, constraint: Constraint, carrying_every_key: NodeSet) -> int | None:
+    """
+    Return how many Pods a hard constraint that counts them lets in while none of them is there; None if any number.
+
+    The minimum stays 0 while there are fewer domains than minDomains, or one that counts takes no Pod.
+    """
+    eligible, nodes = reach.eligible(constraint, carrying_every_key), reach.nodes
+    counted = nodes.number_of_domains(constraint.topology_key, eligible)
+    taking = nodes.number_of_domains(constraint.topology_key, eligible & reach.usable)
+    return None if taking == counted >= constraint.min_domains else constraint.max_skew * taking
+
+
+def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeSet:
+    """
+    Return the nodes that carry the topology key of each constraint; the others are counted by none of them.
+
+    upstream: common.go:nodeLabelsMatchSpreadConstraints (v1.37)
+    """
+    carrying = nodes.all
+    for constraint in constraints:
+        carrying &= nodes.carrying(constraint.topology_key)
+    return carrying
+
+
+def is_confined(pod: NewPod, constraint: Constraint) -> bool:
+    """Return whether node affinity leaves one domain, so that the constraint refuses no node and prefers none."""
+    if not leaves_one_domain(pod, constraint):
+        return False
+    return constraint.soft or (constraint.node_affinity_policy == HONOR and constraint.min_domains <= 1)
+
+
+def leaves_one_domain(pod: NewPod, constraint: Constraint) -> bool:
+    """Return whether node affinity leaves the Pod one domain of the constraint, whatever nodes join."""
+    values = pod.affinity.values(constraint.topology_key)
+    return values is not None and len(values) == 1
