@@ -2,6 +2,7 @@
 # stage, in which nothing runs: so images for other machines need no emulator. make image, make images
 # Raise version and digest with each of Python's releases: the digest is that of the index, which names one image for each
 # machine. `--build-arg BASE=` takes a base of yours, such as a mirror's.
+# Two targets: `webhook`, the one that is built where none is named, has what runs in the cluster; `tools` has every command.
 ARG BASE=docker.io/library/python:3.13.15-slim-bookworm@sha256:ed86c82274b3c69b52fb5820f358f0bd7df0b603332063cb5c6e32bd220c3e6e
 
 FROM ${BASE} AS base
@@ -30,7 +31,13 @@ RUN PYTHONPATH=/opt/build python -m pip --python /opt/evenkeel/bin/python instal
     --no-build-isolation . \
  && python -m compileall -q -x /kubernetes/aio/ /opt/evenkeel/lib
 
-FROM scratch
+FROM build AS build-tools
+COPY evenkeel evenkeel
+RUN PYTHONPATH=/opt/build python -m pip --python /opt/evenkeel/bin/python install --no-compile --no-deps \
+    --no-build-isolation --force-reinstall . \
+ && python -m compileall -q -x /kubernetes/aio/ /opt/evenkeel/lib
+
+FROM scratch AS image
 ARG BASE REVISION=unknown
 LABEL org.opencontainers.image.title="evenkeel" \
       org.opencontainers.image.description="An admission webhook for spec.topologySpreadConstraints" \
@@ -39,7 +46,6 @@ LABEL org.opencontainers.image.title="evenkeel" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.base.name="${BASE}"
 COPY --from=build /image /
-COPY --from=build /opt/evenkeel /opt/evenkeel
 # Two arenas: with one for each thread, each keeps what the largest review took in it. Blocks from 1 MiB on stand in none,
 # and go back to the kernel once they are free.
 ENV PATH=/opt/evenkeel/bin:/usr/local/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
@@ -48,3 +54,9 @@ USER 65532:65532
 EXPOSE 8443 8080
 ENTRYPOINT ["evenkeel"]
 CMD ["--help"]
+
+FROM image AS tools
+COPY --from=build-tools /opt/evenkeel /opt/evenkeel
+
+FROM image AS webhook
+COPY --from=build /opt/evenkeel /opt/evenkeel

@@ -7,11 +7,11 @@ too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)'
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
 # What decides, and what is read and answered: tests that start no server, and the first of the recorded cases.
-QUICK := $(addprefix tests/,rules findings policy policy_test admission objects documents scheduler placement report \
-	$(patsubst %,simulation/test_%.py,controllers deployment stateful replicas revisions step state planning disruption \
-	claims waiting run remedies results) \
+QUICK := $(addprefix tests/,rules findings policy policy_test admission objects kubernetes spread scheduler explain report \
+	$(patsubst %,simulate/test_%.py,controllers deployment stateful replica_set revisions step state planning disruption \
+	bound_claims waiting run cures results) \
 	$(patsubst %,lint/test_%.py,judgement files repair suppressions session overlays gitignore rewriting other_files) \
-	$(patsubst %,serving/test_%.py,wire reviewer app renewal) \
+	$(patsubst %,server/test_%.py,wire reviewer app renewal) \
 	manifests conformance/test_first_cases.py)
 MANY := --hypothesis-profile many
 
@@ -113,13 +113,15 @@ release: .venv/release helm ## build wheel, sdist, one file, chart, SBOM and che
 release-check: .venv/release helm ## build a release, install it by the lock, and use it
 	@$(PYTHON) -m pytest -q tests/release
 
-image: ## build the container image for this machine; needs Docker with BuildKit; BASE= is its base
+image: ## build the images of the webhook and of the tools for this machine; needs Docker with BuildKit; BASE= is their base
 	@docker build $(of_image) --tag $(tag) .
+	@docker build $(of_image) --target tools --tag $(tag)-tools .
 
 # Buildah 1.28, which Debian 12 has, does not set BUILDPLATFORM by itself.
-images: ## build it for amd64 and arm64, as one manifest list; needs buildah, and no emulator; BASE= is its base
-	@buildah build $(of_image) --build-arg BUILDPLATFORM=$$(buildah info --format '{{.host.os}}/{{.host.arch}}') \
-	--platform linux/amd64,linux/arm64 --manifest $(tag) .
+images: ## build them for amd64 and arm64, as manifest lists; needs buildah, and no emulator; BASE= is their base
+	@for target in webhook tools; do buildah build $(of_image) --target $$target --platform linux/amd64,linux/arm64 \
+	--build-arg BUILDPLATFORM=$$(buildah info --format '{{.host.os}}/{{.host.arch}}') \
+	--manifest $(tag)$$([ $$target = tools ] && echo -tools) . || exit; done
 
 image-check: .venv/test helm ## build the images by buildah, and run them as the chart does; as root; BASE= is their base
 	@$(if $(BASE),BASE=$(BASE)) $(PYTHON) -m pytest -q tests/image

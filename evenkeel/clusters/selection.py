@@ -1,9 +1,9 @@
-"""The options by which commands that read a cluster choose objects in it, and the form of their output."""
+"""The options by which commands that read a cluster choose objects in it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from evenkeel.clusters.sources import Source
 from evenkeel.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from evenkeel.scheduler.selector_text import parse_selector
 from evenkeel.terminal import inputs
-from webhook.cli.usage import UsageError, print_notes
+from webhook.cli.usage import UsageError
 from webhook.cluster.client import ClusterError, default_namespace
 from webhook.kubernetes.kinds import KINDS, Kinds
 from webhook.kubernetes.labels import Labels, label_key_errors
@@ -21,7 +21,6 @@ from webhook.spread.selectors import Selector
 
 OF_CONTEXT = "that of the context or the dump, else default"
 BY_NAMESPACE = "namespace"
-TEXT, JSON, HTML = "text", "json", "html"
 
 
 class Selection(NamedTuple):
@@ -61,24 +60,6 @@ def add_selector_argument(parser: argparse.ArgumentParser) -> None:
         default="",
         help="only objects with these labels, such as app=web,tier!=db",
     )
-
-
-def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=(TEXT, JSON, *more),
-        default=TEXT,
-        help="the output format (default: %(default)s)",
-    )
-
-
-def noted(args: argparse.Namespace, notes: Iterable[str]) -> tuple[str, ...]:
-    """Return the notes on a run that the form of the output holds; none of text, which has them on stderr."""
-    if args.output != TEXT:
-        return tuple(notes)
-    print_notes(notes, args.quiet)
-    return ()
 
 
 def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:

@@ -19,6 +19,7 @@ import sys
 from evenkeel.clusters import reading, selection, sources
 from evenkeel.clusters.contents import Contents
 from evenkeel.clusters.dump_format import CompressedLines, reduced, write
+from evenkeel.terminal import output
 from evenkeel.terminal.progress import with_count
 from webhook.cli import options
 from webhook.cli.usage import UsageError
@@ -27,7 +28,7 @@ from webhook.kubernetes.fields import texts_at
 
 STDOUT = "-"
 # What -o is elsewhere, and in kubectl.
-NOT_FILES = (selection.TEXT, selection.JSON, selection.HTML, "yaml", "name", "wide")
+NOT_FILES = (output.TEXT, output.JSON, output.HTML, "yaml", "name", "wide")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

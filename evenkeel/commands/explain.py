@@ -23,7 +23,7 @@ from evenkeel.clusters.profiles import load_profiles
 from evenkeel.explain import text as render
 from evenkeel.objects.pod_object import priority_of
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
-from evenkeel.pending.groups import Runs, helped, is_stuck
+from evenkeel.pending.groups import helped, is_stuck
 from evenkeel.placement.created_pods import read_creation
 from evenkeel.placement.explanation import explain
 from evenkeel.placement.inferred_defaults import DefaultsOf
@@ -46,7 +46,8 @@ from evenkeel.scheduler.counts import FINISHED
 from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
 from evenkeel.simulate.controllers import SimulatedCluster
 from evenkeel.simulate.rollout_check import Rollout, simulated_rollouts
-from evenkeel.terminal import inputs
+from evenkeel.simulate.waiting import Runs
+from evenkeel.terminal import inputs, output
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
 from webhook.cli.usage import UsageError
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_argument(parser)
-    selection.add_output_argument(parser)
+    output.add_output_argument(parser)
     options.add_quiet_argument(parser)
     add_color_argument(parser)
     options.add_policy_argument(parser)
@@ -89,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
     kinds = (policy or options.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
-    known = known._replace(notes=selection.noted(args, known.notes))
-    defaults = defaults_in_force(policy, known)
+    known = known._replace(notes=output.noted(args, known.notes))
+    defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
     explained = list[render.Explained]()
     for subject in subjects:
         try:
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             explained.append(of_subject._replace(named=policy is not None, notes=(*of_subject.notes, *left_out)))
         except UsageError as error:
             errors.append(str(error))
-    if args.output == selection.JSON and explained:
+    if args.output == output.JSON and explained:
         print(render.all_as_json(explained))
     elif explained:
         now, style = datetime.now(UTC), style_of(args.color)
@@ -296,7 +297,7 @@ def _fewest(runs: Runs | None) -> tuple[int, int]:
 
 def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:
     """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
-    found = suited(subject, policy, known)
+    found = suited(subject, policy, known.snapshot)
     if found.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
         which = "One of the built-in defaults is" if found.constraints else "The built-in defaults are"
         yield f"{which} left out: {found.lacking}."

@@ -17,14 +17,14 @@ from __future__ import annotations
 import argparse
 
 from evenkeel.catalogue import kinds_text as render
-from evenkeel.clusters import selection
+from evenkeel.terminal import output
 from webhook.kubernetes.operators import places
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    selection.add_output_argument(parser)
+    output.add_output_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    print(render.as_json(places()) if args.output == selection.JSON else render.text(places()))
+    print(render.as_json(places()) if args.output == output.JSON else render.text(places()))
     return 0

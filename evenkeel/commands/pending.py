@@ -24,7 +24,7 @@ from evenkeel.pending import text as render
 from evenkeel.pending.groups import is_stuck, pending
 from evenkeel.placement.subject import PlacementSubject, of_pod
 from evenkeel.scheduler.profile import Profiles
-from evenkeel.terminal import inputs
+from evenkeel.terminal import inputs, output
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
 from webhook.kubernetes.fields import Raw, texts_at
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser)
+    output.add_output_argument(parser)
     options.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
@@ -68,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
         only = f"Only the namespace {chosen.namespace} is listed; -A lists all."
         around = around._replace(notes=(*around.notes, only))
-    around = around._replace(notes=selection.noted(args, around.notes))
-    if args.output == selection.JSON:
+    around = around._replace(notes=output.noted(args, around.notes))
+    if args.output == output.JSON:
         print(render.as_json(listed, others, around))
     else:
         print(render.text(listed, others, around, style_of(args.color)))

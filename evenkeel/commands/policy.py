@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from evenkeel.clusters import reading, selection, sources
+from evenkeel.clusters import reading, sources
 from evenkeel.clusters.profiles import load_profiles
 from evenkeel.policy import check_text as policy_check
 from evenkeel.policy import export as scheduler_defaults
@@ -26,7 +26,7 @@ from evenkeel.policy.serving_replicas import notes_on, replicas_behind, services
 from evenkeel.policy_test import text as policy_test
 from evenkeel.policy_test.running import SUFFIX, files_of, run_file
 from evenkeel.policy_test.writing import write
-from evenkeel.terminal import inputs
+from evenkeel.terminal import inputs, output
 from webhook.admission.terms import Terms
 from webhook.cli import options
 from webhook.cli.usage import UsageError, print_notes
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_version_argument(check, of_cluster=False)
     options.add_quiet_argument(check)
     sources.add_cluster_arguments(check)
-    selection.add_output_argument(check)
+    output.add_output_argument(check)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
     show.add_argument(
@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_policy_argument(show)
     sources.add_cluster_arguments(show)
-    selection.add_output_argument(show)
+    output.add_output_argument(show)
     show.set_defaults(act=_show)
     test = actions.add_parser(
         "test",
@@ -183,7 +183,7 @@ def _check(args: argparse.Namespace) -> int:
     surprises = [str(each) for each in found if not each.error]
     notes = (*surprises, *policy.notes, *ends, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
     copy = _compared(policy.on(options.today()), args.against) if args.against is not None else None
-    form = policy_check.as_json if args.output == selection.JSON else policy_check.text
+    form = policy_check.as_json if args.output == output.JSON else policy_check.text
     print(form(str(args.file), errors, notes, copy))
     return 1 if errors or (copy is not None and copy.differences) else 0
 
@@ -236,7 +236,7 @@ def _show(args: argparse.Namespace) -> int:
         "spec": {"schedulerName": args.scheduler_name},
     }
     known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
-    form = in_force.as_json if args.output == selection.JSON else in_force.text
+    form = in_force.as_json if args.output == output.JSON else in_force.text
     workload = parse_workloads(pod)[0]
     of_pod = policy.in_force(workload, known)
     if snapshot is not None and of_pod.defaulting is not None:

@@ -36,7 +36,7 @@ from evenkeel.report.inventory import Inventory, LiveWorkload, key_of
 from evenkeel.report.report import Policies, Report, Reporting
 from evenkeel.report.waiting_pods import waiting
 from evenkeel.scheduler.profile import Profiles
-from evenkeel.terminal import inputs
+from evenkeel.terminal import inputs, output
 from evenkeel.terminal.json_forms import dumped
 from evenkeel.terminal.progress import with_bar, with_count
 from evenkeel.terminal.style import add_color_argument, style_of
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser, selection.HTML)
+    output.add_output_argument(parser, output.HTML)
     options.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
@@ -116,15 +116,15 @@ def run(args: argparse.Namespace) -> int:
         return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
     report, known, inventory = _made(args, source, policies, profiles, chosen, named)
     of_policy = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
-    notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_policy))
+    notes = output.noted(args, (*_notes(args, chosen.namespace, report, known), *of_policy))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
-    if args.output == selection.HTML:
+    if args.output == output.HTML:
         keys = {key_of(workload.live) for workload in report.workloads}
         explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
         origin = clusters.origin(source, known)
         print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
-    elif args.output == selection.JSON:
+    elif args.output == output.JSON:
         print(dumped(render.as_json(report, titles, notes, shown)))
     else:
         print(render.text(report, titles, shown, style_of(args.color)))
@@ -151,7 +151,7 @@ def _made(
             yield raw
 
     def wanted(pod: Raw) -> bool:
-        if args.output != selection.HTML:
+        if args.output != output.HTML:
             return False
         pod_object = read_pod(pod)
         return pod_object.waits and chosen.namespace in ("", pod_object.namespace)
@@ -179,7 +179,7 @@ def _check(args: argparse.Namespace) -> None:
     selection.label_of_sums(args)
     without_list = [f"--by {args.by}"] * bool(args.by) + ["--summary"] * args.summary
     for option in [*without_list, *["--changed"] * args.changed]:
-        if args.output not in (selection.TEXT, selection.JSON):
+        if args.output not in (output.TEXT, output.JSON):
             raise UsageError(f"{option}: found -o {args.output}, wanted -o text or -o json")
         if args.metrics_bind is not None:
             raise UsageError(f"{option}: found --metrics-bind, which prints nothing; leave out one of the two")
@@ -228,7 +228,7 @@ def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
 
 def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Known) -> Iterator[str]:
     """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
-    told = () if args.output in (selection.JSON, selection.HTML) else (known.without_nodes,)  # as an error
+    told = () if args.output in (output.JSON, output.HTML) else (known.without_nodes,)  # as an error
     yield from (note for note in known.notes if note not in told)
     if any(workload.live.claims for workload in report.workloads):
         yield from notes_on_pins(known.snapshot)

@@ -13,7 +13,7 @@ import argparse
 
 from evenkeel.catalogue import markdown as catalogue
 from evenkeel.catalogue import rules_json
-from evenkeel.clusters import selection
+from evenkeel.terminal import output
 from webhook.cli.usage import UsageError
 from webhook.kubernetes.reader import brief
 from webhook.rules import RULES
@@ -21,13 +21,13 @@ from webhook.rules import RULES
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rule", metavar="ID", nargs="?", help="the rule whose page to print (default: the catalogue)")
-    selection.add_output_argument(parser)
+    output.add_output_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.rule is not None and args.rule not in RULES:
         raise UsageError(f"found {brief(args.rule)}, wanted a rule; {catalogue.suggestion(args.rule)}")
-    if args.output == selection.JSON:
+    if args.output == output.JSON:
         print(rules_json.as_json(RULES.values() if args.rule is None else [RULES[args.rule]]))
     else:
         print(catalogue.table() if args.rule is None else "\n".join(catalogue.section(RULES[args.rule])).rstrip())

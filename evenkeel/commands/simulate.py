@@ -49,7 +49,7 @@ from evenkeel.simulate.results import CureResult, Simulation, results
 from evenkeel.simulate.run import Plan
 from evenkeel.simulate.simulated_runs import all_runs, until_unchanged
 from evenkeel.simulate.step import ROLLOUT, SCALE, Step, StepError, parse_step, parse_words
-from evenkeel.terminal import inputs, progress
+from evenkeel.terminal import inputs, output, progress
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
 from webhook.cli.usage import UsageError
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_policy_argument(parser)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser)
+    output.add_output_argument(parser)
     options.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
     if unchanged and not raws:
         version = f"1.{known.features.minor}"
         nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=(*unchanged,))
-        print(render.as_json(nothing) if args.output == selection.JSON else render.nothing_changes(len(same), gaps))
+        print(render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(same), gaps))
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
     asked = _Asked(args, steps, kinds, policy, profiles, applied)
     made = _planned(asked, raws, known)
@@ -167,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
 
     def come_to(outcomes: Sequence[tuple[StepOutcome, ...]]) -> object:
         of_steps = results(plan, outcomes, shown)
-        return of_steps if args.output == selection.JSON else render.steps_lines(plan, of_steps)
+        return of_steps if args.output == output.JSON else render.steps_lines(plan, of_steps)
 
     def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
         return args.runs is None and come_to(half) == come_to(done)
@@ -176,7 +176,7 @@ def run(args: argparse.Namespace) -> int:
     outcomes = until_unchanged(of_runs, is_unchanged)
     now, *after = results(plan, outcomes, shown)
     notes = [
-        *selection.noted(args, (*known.notes, *known.assumed)),
+        *output.noted(args, (*known.notes, *known.assumed)),
         *dict.fromkeys(note for raw in raws or _with_pods(known) for note in _unlisted(raw, known, kinds)),
         *made.notes,
         *([] if plan.workloads else [NO_PODS]),
@@ -206,7 +206,7 @@ def run(args: argparse.Namespace) -> int:
         not_judged=tuple(dict.fromkeys((*made.not_judged, *gaps))),
         notes=tuple(notes),
     )
-    as_json = args.output == selection.JSON
+    as_json = args.output == output.JSON
     print(render.as_json(simulation) if as_json else render.text(simulation, plan, style_of(args.color)))
     return int(any(COMES_ABOUT[word](simulation, bool(raws)) for word in args.fail_on))
 
@@ -347,7 +347,7 @@ def _planned(asked: _Asked, raws: Sequence[Raw], known: Known) -> Planned:
             asked.kinds,
             applied=asked.applied,
             stored=known.replaced,
-            defaults=defaults_in_force(asked.policy, known),
+            defaults=defaults_in_force(asked.policy, known.pods, known.others, known.snapshot),
             profiles=asked.profiles,
         )
     except StepError as error:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from evenkeel.clusters import reading, selection, sources
+from evenkeel.clusters import reading, sources
+from evenkeel.terminal import output
 from evenkeel.terminal.json_forms import dumped, form
 from webhook import __version__
 from webhook.cli import options
@@ -20,13 +21,13 @@ from webhook.kubernetes.features import NEWEST, OLDEST
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client", action="store_true", help="do not ask the cluster")
     sources.add_access_arguments(parser)
-    selection.add_output_argument(parser)
+    output.add_output_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     cluster, error = (None, None) if args.client else _of_cluster(args)
     oldest, newest = f"1.{OLDEST}", f"1.{NEWEST}"
-    if args.output == selection.JSON:
+    if args.output == output.JSON:
         known = {"oldest": oldest, "newest": newest}
         members = {"evenkeel": __version__, "kubernetes": known, "cluster": cluster, "notReached": error}
         print(dumped(form("Version", members)))

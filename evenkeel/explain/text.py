@@ -16,33 +16,30 @@ from evenkeel.explain.preemption_text import as_json as preemption_json
 from evenkeel.explain.preemption_text import nomination
 from evenkeel.explain.preemption_text import sentences as preemption_sentences
 from evenkeel.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
-from evenkeel.pending.groups import Runs
 from evenkeel.placement.claims import ClaimReach
 from evenkeel.placement.explanation import ConstraintExplained, Domain, Explanation
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import Command, asking
 from evenkeel.placement.obstacles import Obstacle
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy, misspelt_keys
-from evenkeel.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
+from evenkeel.placement.subject import POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from evenkeel.placement.variants import place_name
 from evenkeel.scheduler.counts import FINISHED
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.plugins.plugin import Reason
 from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
-from evenkeel.simulate.results import ConstraintResult
+from evenkeel.simulate.constraint_words import constraint_words, too_few_domains, unwritten
 from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
+from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.json_forms import dumped, fields, form, ref_json
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.findings.wording import NAME_LIMIT, first_of, number_of, range_of
 from webhook.kubernetes.names import HOSTNAME
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
-from webhook.spread.constraint import HONOR, IGNORE, Constraint
 from webhook.spread.nodes import NodeSet
 
 MOST_ROWS = 12
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
-SOURCES = {POLICY: "the default constraints of the policy", FROM_SCHEDULER: "kube-scheduler's own defaults"}
-OF_NEWEST = "the constraints that evenkeel gave its newest Pod"
 
 
 # upstream: scheduling_queue.go:DefaultPodMaxInUnschedulablePodsDuration (v1.37), looked at every 30 seconds
@@ -157,15 +154,6 @@ def _what_comes_next(explained: Explained) -> Iterator[str]:
     first = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
     gaps = explained.explanation.gaps
     yield f"{first}; {'what is not judged may then still keep it waiting' if gaps else PLACED_THEN}."
-
-
-def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
-    """Yield where the constraints in force come from if not from the Pod itself; a policy may be `named`."""
-    if source != FROM_POD:
-        yield (
-            "It has no constraints of its own. In force: "
-            f"{OF_NEWEST if source == POLICY and not named else SOURCES[source]}."
-        )
 
 
 def _preemption(explained: Explained) -> Iterator[str]:
@@ -346,22 +334,6 @@ def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> st
     return f"{len(domains):,} nodes, {pods}: {'all pass' if outcome == 'passes' else f'each {outcome}'}"
 
 
-def constraint_words(constraint: Constraint | ConstraintResult) -> Iterator[str]:
-    """Yield what a constraint asks, in a few words each."""
-    yield f"constraint {constraint.index}"
-    yield constraint.topology_key
-    yield f"maxSkew {constraint.max_skew}"
-    yield constraint.when_unsatisfiable
-    if constraint.min_domains > 1:
-        yield f"minDomains {constraint.min_domains}"
-    if constraint.node_affinity_policy != HONOR:
-        yield f"nodeAffinityPolicy {constraint.node_affinity_policy}"
-    if constraint.node_taints_policy != IGNORE:
-        yield f"nodeTaintsPolicy {constraint.node_taints_policy}"
-    selector = constraint.selector
-    yield selector if isinstance(selector, str) else selector.in_words
-
-
 def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     """Yield what else is to be known of a constraint, besides its domains."""
     constraint = explained.constraint
@@ -371,13 +343,6 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
     if unlabelled := explained.unlabelled.bit_count():
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
         yield f"{number_of(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
-
-
-def too_few_domains(constraint: Constraint | ConstraintResult, eligible: int) -> Iterator[str]:
-    """Yield that the minimum is 0, if there are fewer eligible domains than minDomains."""
-    if constraint.hard and eligible < constraint.min_domains:
-        few = f"{number_of(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
-        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
 
 
 def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:

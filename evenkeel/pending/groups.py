@@ -25,7 +25,7 @@ from evenkeel.scheduler.framework import Feasibility, Framework, find_feasible, 
 from evenkeel.scheduler.preemption import Preemption, messages, preempt
 from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from evenkeel.scheduler.snapshot import Snapshot
-from evenkeel.simulate.waiting import placed, placed_in
+from evenkeel.simulate.waiting import NONE_RUNS, Runs, placed, placed_in
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.references import ObjectKey, ObjectRef, Owner
@@ -37,16 +37,6 @@ ATTEMPTS_FOR_ALL = 10_000  # A change of a group is tried on every Pod that wait
 # Over all changes that are tried: Pods that are placed, attempts to place them, and nodes seen by unlike Pods.
 PLACED_FOR_ALL, PLACEMENTS_FOR_ALL, NODES_SEEN_FOR_ALL = 10_000, 40_000, 4_000_000
 LEAST_PLACEMENTS = 500  # in one cluster after one change; Pods that are not reached count as if they waited
-
-
-class Runs(NamedTuple):
-    """How many Pods run, at least and at most: it is not known in which order kube-scheduler tries them."""
-
-    least: int
-    most: int
-
-
-NONE_RUNS = Runs(0, 0)
 
 
 class Group(NamedTuple):

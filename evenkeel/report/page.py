@@ -19,13 +19,11 @@ from evenkeel.explain.text import (
     Proposal,
     claim_lines,
     constraint_remarks,
-    constraint_words,
     domain_rows,
     headline,
     preferred,
     remedies_by_place,
     said,
-    unwritten,
 )
 from evenkeel.placement.kubectl_commands import asking
 from evenkeel.placement.subject import FROM_POD
@@ -51,6 +49,7 @@ from evenkeel.report.text import (
 )
 from evenkeel.report.waiting_pods import Waiting
 from evenkeel.scheduler.domain_counts import DomainCounts
+from evenkeel.simulate.constraint_words import constraint_words, unwritten
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import first_of, number_of
 from webhook.kubernetes.fields import path_text

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from evenkeel.explain.text import constraint_words, too_few_domains, unwritten
 from evenkeel.placement.gaps import DISRUPTION_BUDGETS
+from evenkeel.simulate.constraint_words import constraint_words, too_few_domains, unwritten
 from evenkeel.simulate.disruption import MORE_THAN_ONE
 from evenkeel.simulate.results import (
     BudgetNumbers,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from random import Random
+from typing import NamedTuple
 
 from evenkeel.scheduler.preemption import LOWEST_PRIORITY
 from evenkeel.scheduler.profile import Cycle
@@ -15,6 +16,16 @@ from evenkeel.scheduler.snapshot import NominatedPod, Snapshot
 from evenkeel.simulate.node_changes import first_ground
 from evenkeel.simulate.pod import InitialPod, Maker, Pod, PodClass
 from evenkeel.simulate.state import OutOfPlacementsError, Start, State
+
+
+class Runs(NamedTuple):
+    """How many Pods run, at least and at most: it is not known in which order kube-scheduler tries them."""
+
+    least: int
+    most: int
+
+
+NONE_RUNS = Runs(0, 0)
 
 
 def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) -> list[bool]:

@@ -17,14 +17,12 @@ SHOWN_BY = {
     "Service": {"services", "services_of"},
     **{kind: {"controllers", "controller"} for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
 }
-DECIDING = ("admission", "findings", "policy", "rules", "scheduler")
-PLACING = ("filtering.py", "inclusion.py", "scoring.py")  # No rule and no command asks them yet.
+DECIDING = ("admission", "findings", "policy", "rules", "spread")
 
 
 def read_attributes():
     """The attributes that the code which decides reads of anything that is named after a snapshot."""
     files = [file for folder in DECIDING for file in (ROOT / "webhook" / folder).glob("*.py")]
-    files = [file for file in files if file.name not in PLACING]
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
     return {
         node.attr

@@ -10,6 +10,7 @@ import pytest
 from evenkeel.clusters import selection
 from evenkeel.clusters.sources import Source
 from evenkeel.scheduler.selector_text import parse_selector
+from evenkeel.terminal import output
 from webhook.cli.usage import UsageError
 
 
@@ -20,7 +21,7 @@ def parse():
         selection.add_object_argument(parser)
         selection.add_namespace_arguments(parser)
         selection.add_selector_argument(parser)
-        selection.add_output_argument(parser)
+        output.add_output_argument(parser)
         return parser.parse_args(words)
 
     return parse

@@ -15,8 +15,10 @@ import pytest
 
 from tests.support.dockerfile import FILE, of, stages
 from tests.support.serving import PATIENCE, Running, certificate, free_ports, ready, until
+from webhook import __version__
 
-_, BUILD, FINAL = stages()
+STAGES = stages()
+BUILD, FINAL = STAGES["build"], STAGES["image"]
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +29,26 @@ def open_folder():
         yield Path(name)
 
 
-@pytest.fixture(scope="module")
-def tree(open_folder):
-    """What is in the image beside the base: /src is gone, and nobody may write to /opt/evenkeel."""
-    source, installed = open_folder / "src", open_folder / "opt" / "evenkeel"
-    source.mkdir()
+@pytest.fixture(scope="module", params=["build", "build-tools"], ids=["webhook", "tools"])
+def tree(open_folder, request):
+    """What is in an image beside the base: /src is gone, and nobody may write to /opt/evenkeel."""
+    source, installed = open_folder / request.param / "src", open_folder / request.param / "opt" / "evenkeel"
+    source.mkdir(parents=True)
     environment = os.environ | dict(pair.split("=", 1) for pair in of(BUILD, "ENV")[0].split())
     environment["TARGETARCH"] = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
-    for copy in of(BUILD, "COPY")[1:]:  # The first is of the base.
-        *names, target = copy.split()
-        for name in names:
-            whole = shutil.copytree if (FILE.parent / name).is_dir() else shutil.copy
-            whole(FILE.parent / name, source / (name if target == "./" else target))
-    for run in of(BUILD, "RUN")[1:]:
-        here = run.replace("/opt/", f"{installed.parent}/").replace("python -", f"{sys.executable} -")
-        done = subprocess.run(["sh", "-ec", here], cwd=source, env=environment, capture_output=True, text=True)
-        assert 0 == done.returncode, done.stdout + done.stderr
+    # The first copy and the first run are of the base.
+    steps = [BUILD[0], *[one for one in BUILD if one.name in ("COPY", "RUN")][2:]]
+    steps += STAGES["build-tools"] if request.param == "build-tools" else []
+    for step in steps:
+        if step.name == "COPY":
+            *names, target = step.rest.split()
+            for name in names:
+                whole = shutil.copytree if (FILE.parent / name).is_dir() else shutil.copy
+                whole(FILE.parent / name, source / (name if target == "./" else target))
+        elif step.name == "RUN":
+            here = step.rest.replace("/opt/", f"{installed.parent}/").replace("python -", f"{sys.executable} -")
+            done = subprocess.run(["sh", "-ec", here], cwd=source, env=environment, capture_output=True, text=True)
+            assert 0 == done.returncode, done.stdout + done.stderr
     shutil.rmtree(source)
     subprocess.run(["chmod", "-R", "a-w", installed], check=True)
     yield installed
@@ -55,14 +61,25 @@ def test_what_is_installed_is_what_runs(tree):
 
     assert {"evenkeel", "flask", "gunicorn", "kubernetes", "cryptography"} <= names
     assert not names & {"pip", "setuptools", "wheel", "pytest", "hypothesis", "mypy", "ruff"}
-    for package in ("webhook", "certs"):
+    packages_of_ours = [name for name in ("webhook", "certs", "evenkeel") if (packages / name).exists()]
+    assert ("evenkeel" in packages_of_ours) == ("tools" in str(tree))
+    for package in packages_of_ours:
         sources, compiled = (len(list((packages / package).rglob(f"*.{ending}"))) for ending in ("py", "pyc"))
         assert sources == compiled > 1
 
 
+def test_the_image_of_the_webhook_says_where_the_tools_are(tree):
+    done = subprocess.run([tree / "bin" / "evenkeel", "rules"], cwd="/", capture_output=True, text=True)
+    if "tools" in str(tree):
+        assert (0, "") == (done.returncode, done.stderr)
+    else:
+        assert (2, 1) == (done.returncode, done.stderr.count("\n"))
+        assert f"evenkeel:{__version__}-tools" in done.stderr
+
+
 def test_it_serves_as_nobody_in_particular(tree, open_folder):
     """As another user than root, with one folder to write to, and in no environment but the image's."""
-    run = open_folder / "run"
+    run = tree.parent.parent / "run"
     run.mkdir()
     run.chmod(0o777)
     ca, (port, health) = certificate(open_folder), free_ports(2)

@@ -22,7 +22,8 @@ from tests.support.kubernetes_source import MissingError, cache
 
 PROGRAMS = ("buildah", "podman", "runc", "debootstrap")
 SUITE = "bookworm"
-IMAGE, LOCAL_BASE = "localhost/evenkeel:check", "localhost/evenkeel-base:check"
+IMAGES = {name: f"localhost/evenkeel-{name}:check" for name in ("webhook", "tools")}
+IMAGE, LOCAL_BASE = IMAGES["webhook"], "localhost/evenkeel-base:check"
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}  # As an image calls it, and as Linux does.
 EMULATORS = Path("/proc/sys/fs/binfmt_misc")
 NO_EMULATOR = "no emulator runs its programs here: apt install qemu-user-static"
@@ -54,8 +55,9 @@ class Engine:
         here = self.buildah("info", "--format", "{{.host.os}}/{{.host.arch}}")
         given = {"BASE": base or self._local_base(), "REVISION": "check", "BUILDPLATFORM": here}
         arguments = [f"--build-arg={name}={value}" for name, value in given.items()]
-        images = [f"--platform={for_machines}", f"--manifest={IMAGE}"]
-        self.buildah("build", "--isolation=chroot", "--network=host", *volumes, *arguments, *images, ROOT)
+        for target, image in IMAGES.items():
+            options = [f"--platform={for_machines}", f"--manifest={image}", f"--target={target}"]
+            self.buildah("build", "--isolation=chroot", "--network=host", *volumes, *arguments, *options, ROOT)
 
     def _local_base(self) -> str:
         """An index of a base for each machine whose programs run here."""

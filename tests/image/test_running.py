@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e.helm import render
-from tests.image.engine import IMAGE, LIMITS, MACHINES, NO_EMULATOR, Engine, runs
+from tests.image.engine import IMAGE, IMAGES, LIMITS, MACHINES, NO_EMULATOR, Engine, runs
 from tests.support import ROOT
 from tests.support.admission_reviews import raw, review
 from tests.support.build import constraint, pod
@@ -188,11 +188,11 @@ def test_the_image_says_what_it_is(engine, running):
 def test_it_lints_as_the_page_on_the_command_line_shows(engine):
     page = (ROOT / "docs" / "install-cli.md").read_text("utf-8")
     (line,) = re.findall(
-        rf'^\$ docker run (--rm --volume "\$PWD:.+) evenkeel:{__version__} (lint .+)$', page, re.MULTILINE
+        rf'^\$ docker run (--rm --volume "\$PWD:.+) evenkeel:{__version__}-tools (lint .+)$', page, re.MULTILINE
     )
     given, words = (shlex.split(part.replace("$PWD", str(ROOT))) for part in line)
     with pytest.raises(MissingError, match=r"exit code 1\n(.|\n)*empty-selector"):
-        engine.podman("run", *LIMITS, *given, IMAGE, *words)
+        engine.podman("run", *LIMITS, *given, IMAGES["tools"], *words)
 
 
 def test_it_ends_when_it_is_told_to(running):
@@ -229,7 +229,7 @@ def test_an_image_runs_on_its_machine(engine, machine):
         pytest.skip(NO_EMULATOR)
     options = ["--rm", f"--platform=linux/{machine}", "--network=none", f"--volume={ROOT}/docs/examples:/examples:ro"]
     script = "uname -m && evenkeel admit -f /examples/default.yaml --cluster /examples/cluster.yaml"
-    printed = engine.podman("run", *options, *LIMITS, "--entrypoint=sh", IMAGE, "-c", script)
+    printed = engine.podman("run", *options, *LIMITS, "--entrypoint=sh", IMAGES["tools"], "-c", script)
 
     assert MACHINES[machine] == printed.splitlines()[0]
     assert "defaulted: selector" in printed

@@ -25,7 +25,7 @@ KAFKA = "kafka.strimzi.io/v1beta2"
 NODE_PATH = ("spec", "kafka", "template", "pod", "topologySpreadConstraints")
 
 
-HEAD, *LINES = (ROOT / "webhook" / "objects" / TABLE).read_text("utf-8").splitlines()
+HEAD, *LINES = (ROOT / "webhook" / "kubernetes" / TABLE).read_text("utf-8").splitlines()
 VERSION, FIELDS, STEP = "v[0-9]+((alpha|beta)[0-9]+)?", "[A-Za-z]+(,[A-Za-z]+)*", r"[A-Za-z0-9_]+(\[\*\]|\{\*\})?"
 LABEL = r"[a-z0-9./-]+\??(=[a-z]+)?"
 FORMS = Row(

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.summaries import everything, skipping
+
+__all__ = ["everything", "skipping"]
+
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):

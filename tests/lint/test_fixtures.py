@@ -7,7 +7,7 @@ import re
 import pytest
 
 from evenkeel.lint.fixtures import FIXTURE_FOLDERS, fixture_folders
-from tests.house.layers import ROOT
+from tests.support import ROOT
 
 FOLDERS = [
     ("a.yaml", ()),

@@ -17,15 +17,15 @@ class Instruction(NamedTuple):
     rest: str
 
 
-def stages() -> list[list[Instruction]]:
-    """The instructions from each FROM to the next; those before the first are global arguments, and left out."""
+def stages() -> dict[str, list[Instruction]]:
+    """The instructions from each FROM to the next, by its name; arguments before the first are left out."""
     text = re.sub(r"^#.*\n", "", FILE.read_text("utf-8"), flags=re.MULTILINE).replace("\\\n", "")
-    found: list[list[Instruction]] = []
+    found: dict[str, list[Instruction]] = {}
     for name, rest in re.findall(r"^([A-Z]+) +(.+)$", text, re.MULTILINE):
         if name == "FROM":
-            found.append([])
+            stage = found[rest.split()[-1]] = []
         if found:
-            found[-1].append(Instruction(name, " ".join(rest.split())))
+            stage.append(Instruction(name, " ".join(rest.split())))
     return found
 
 

@@ -44,6 +44,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 COMMANDS = {command: help_line for group in GROUPS.values() for command, help_line in group.items()}
+IN_CLUSTER = ("certs", "manifests", "serve")  # All that is in the image of the webhook.
+TOOLS = "evenkeel.commands"
 ASKS_HELP, MEANT = "--help", "; did you mean "
 OVERVIEW = """\
 usage: {name} COMMAND ...
@@ -148,7 +150,7 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """
-    Return the parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
+    Return the parser of all commands; each is a module with `add_arguments` and `run`, here or in `evenkeel/commands`.
 
     If `argv` names one of them, only that one is there, and only its module is imported: `admit` loads no web server.
     `completion` needs all of them.
@@ -173,7 +175,13 @@ def _imported(command: str) -> ModuleType:
     """Import the module of a command; what that makes stays, and collecting garbage would look through it in vain."""
     gc.disable()
     try:
-        return import_module(f"webhook.cli.{command}")
+        return import_module(f"webhook.cli.{command}" if command in IN_CLUSTER else f"{TOOLS}.{command}")
+    except ModuleNotFoundError as error:
+        if not f"{TOOLS}.".startswith(f"{error.name}."):
+            raise
+        has = ", ".join(IN_CLUSTER)
+        elsewhere = f"the image evenkeel:{__version__}-tools has it, and so does what pip installs"
+        raise UsageError(f"{command}: is not in this image, which has only {has}; {elsewhere}") from error
     finally:
         gc.freeze()
         gc.enable()

@@ -31,8 +31,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "evenkeel.image" -}}
-{{- $of := .Values.image }}
-{{- $of.repository }}{{ with $of.digest }}@{{ . }}{{ else }}:{{ $of.tag | default .Chart.AppVersion }}{{ end }}
+{{- $image := .Values.image }}
+{{- $image.repository }}{{ with $image.digest }}@{{ . }}{{ else }}:{{ $image.tag | default .Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{- /* The image that has every command. */}}
+{{- define "evenkeel.toolsImage" -}}
+{{- $image := .Values.report.image }}
+{{- $image.repository | default .Values.image.repository }}
+{{- with $image.digest }}@{{ . }}{{ else }}:{{ $image.tag | default (printf "%s-tools" .Chart.AppVersion) }}{{ end }}
 {{- end }}
 
 {{- /* The Secret with the certificate: of another name for each mode, for whoever changes it has both for a while. */}}
