@@ -6,14 +6,12 @@ import ssl
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from certs.clients import Cas, Clients
 from certs.files import CertificateError, NotNowError, Pem, in_memory, read
 from certs.following import Followed
 from certs.pem import Inspection, Pair, describe, invalid_reason, invalid_since
-
-if TYPE_CHECKING:
-    from certs.clients import Cas, Clients
 
 AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}

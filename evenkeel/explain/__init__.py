@@ -1,1 +1,1 @@
-"""Where a Pod may run and why, and what would let it in; as text and JSON."""
+"""What `evenkeel explain` prints: text and JSON of where a Pod can run, why, and which changes would let it in."""

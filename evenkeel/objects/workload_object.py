@@ -1,7 +1,7 @@
 """
 An object of a kind that makes Pods, as its controller reads it.
 
-    JSON ──> WorkloadObject; where rules look at each of its Pod templates, see objects/workload.py
+    JSON ──> WorkloadObject; where rules look at each of its Pod templates, see webhook/kubernetes/workload.py
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 How workloads are spread, and what the rules find in them, as metrics, in the text format of Prometheus.
 
-The workload's name is a label of these metrics, not of the webhook's own (serving/metrics.py).  So the number of series
-is bounded, and those left out are counted.
+The workload's name is a label of these metrics, not of the webhook's own (webhook/server/metrics.py).  So the number of
+series is bounded, and those left out are counted.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ sys.exit(main())
 """
 EXAMPLE = ROOT / "tests" / "example"
 
-# What only a policy file, a live cluster or a renewed certificate needs, and what is never needed there.
-NOT_NEEDED = ("certs.authority", "certs.rotation", "evenkeel", "jsonschema", "kubernetes", "unittest", "urllib3")
+# What a person runs, and libraries that only a policy file or a kubeconfig needs.
+NOT_NEEDED = ("evenkeel", "jsonschema", "kubernetes", "unittest", "urllib3")
 # All of ours that the first process imports besides the transport; it only starts and watches the one that serves.
 ARBITERS = {
     *("webhook", "webhook.cli", "webhook.cli.listening", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"),

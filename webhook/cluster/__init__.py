@@ -1,1 +1,1 @@
-"""A cluster: read by watch, by list or from a dump; and what evenkeel writes to it, such as reports and its Secret."""
+"""The cluster that the webhook watches, and what it writes there: the caBundle, and the Secret of its certificate."""

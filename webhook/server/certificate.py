@@ -6,17 +6,20 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from certs.authority import Authority, normal_names
+from certs.clients import Clients
 from certs.files import CertificateError, Pem
+from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
+from webhook.cluster.ca_bundle import Registration
+from webhook.cluster.client import Client
+from webhook.cluster.secret import Secret
 from webhook.kubernetes.times import duration
+from webhook.manifests.configurations import MUTATING_NAME, NAME
+from webhook.server.renewal import Renewal
 from webhook.server.settings import SettingsError
-
-if TYPE_CHECKING:
-    from certs.clients import Clients
-    from webhook.cluster.client import Client
-    from webhook.server.renewal import Renewal
 
 
 class Chosen(NamedTuple):
@@ -66,7 +69,6 @@ def _clients(ca_file: str, text: str) -> Clients | None:
         raise SettingsError("--client-names: needs --client-ca, the CA that issues certificates with these names")
     if not ca_file:
         return None
-    from certs.clients import Clients
 
     try:
         return Clients(Path(ca_file), names)
@@ -76,8 +78,6 @@ def _clients(ca_file: str, text: str) -> Clients | None:
 
 def _self_signed(host: str, min_version: str, clients: Clients | None) -> ServingCertificate:
     """Print a new CA, of which the key is not kept, and return its certificate, of which the key stays in memory."""
-    from certs.authority import Authority
-
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
     ca = Authority.create(now)
     names += [host] if host not in (*names, "", "0.0.0.0", "::") else []
@@ -104,8 +104,6 @@ def _renewed(
 
 
 def _names(text: str) -> tuple[str, ...]:
-    from certs.authority import normal_names
-
     try:
         return normal_names(filter(None, text.replace(" ", "").split(",")))
     except CertificateError as error:
@@ -120,12 +118,6 @@ def _renewal(
     ca: timedelta,
     leaf: timedelta,
 ) -> Renewal:
-    from certs.rotation import Lifetimes
-    from webhook.cluster.ca_bundle import Registration
-    from webhook.cluster.secret import Secret
-    from webhook.manifests.configurations import MUTATING_NAME, NAME
-    from webhook.server.renewal import Renewal
-
     registration = Registration(client, MUTATING_NAME, NAME)
     lifetimes = Lifetimes(ca, leaf, min(Lifetimes().settling, leaf / 6))
     return Renewal(client, Secret(client, *secret), registration, names, make, lifetimes)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+from certs.clients import Clients
 from certs.serving import ServingCertificate
 from webhook.server.health import Check
 from webhook.server.logs import log
 from webhook.server.metrics import Metrics
-
-if TYPE_CHECKING:
-    from certs.clients import Clients
 
 
 class CertificateFiles:

@@ -19,31 +19,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING
 
 from certs.serving import ServingCertificate
+from webhook.cluster.ca_bundle import Registration
+from webhook.cluster.client import Client
 from webhook.cluster.cluster import Cluster, Unchanging
 from webhook.kubernetes.features import Features, unknown
+from webhook.manifests.configurations import MUTATING_NAME, NAME
 from webhook.policy.policy import Policy
 from webhook.server import health
 from webhook.server.app import create_app
 from webhook.server.certificate_files import CertificateFiles
+from webhook.server.cluster_telemetry import watch_cluster
 from webhook.server.health import Check
+from webhook.server.kubernetes_version import KubernetesVersion
 from webhook.server.logs import log
 from webhook.server.metrics import Metrics
 from webhook.server.policy_file import PolicyFile
+from webhook.server.renewal import Renewal
 from webhook.server.reviewer import Reviewer
+from webhook.server.sent_calls import SentCalls
+from webhook.server.served_kinds import ServedKinds
 from webhook.server.transport.service import OpenPort
 from webhook.server.transport.thread_role import may_wait
 from webhook.server.transport.worker import Worker
 from webhook.spread.cluster_view import ClusterView
-
-if TYPE_CHECKING:
-    from webhook.cluster.client import Client
-    from webhook.server.kubernetes_version import KubernetesVersion
-    from webhook.server.renewal import Renewal
-    from webhook.server.sent_calls import SentCalls
-    from webhook.server.served_kinds import ServedKinds
 
 POLL_SECONDS = 1.0
 CALLS_POLL_SECONDS = 10.0  # As often as where the certificate is renewed.
@@ -79,8 +79,6 @@ class Webhook:
         if config.cluster is None or isinstance(config.cluster, ClusterView):
             self.cluster = Unchanging(config.cluster)
         else:
-            from webhook.server.cluster_telemetry import watch_cluster
-
             self.cluster = watch_cluster(config.cluster, metrics, freeze, may_wait=may_wait)
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
         self.version = _version(config, self.reviewer)
@@ -166,7 +164,6 @@ def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
     """Return the task that asks a live cluster for its version, unless a version is given."""
     if not config.asks_version or config.client is None:
         return None
-    from webhook.server.kubernetes_version import KubernetesVersion
 
     return KubernetesVersion(config.client, reviewer)
 
@@ -175,7 +172,6 @@ def _served_kinds(config: Config, reviewer: Reviewer) -> ServedKinds | None:
     """Return the task that asks a live cluster whether it serves the kinds of the policy."""
     if config.client is None:
         return None
-    from webhook.server.served_kinds import ServedKinds
 
     return ServedKinds(config.client, reviewer)
 
@@ -185,13 +181,9 @@ def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
     if config.renewal is not None:
         registration = config.renewal.registration
     elif config.client is not None:
-        from webhook.cluster.ca_bundle import Registration
-        from webhook.manifests.configurations import MUTATING_NAME, NAME
-
         registration = Registration(config.client, MUTATING_NAME, NAME)
     else:
         return None
-    from webhook.server.sent_calls import SentCalls
 
     return SentCalls(reviewer, registration)
 
