@@ -8,7 +8,7 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 
 # What decides, and what is read and answered: tests that start no server, and the first of the recorded cases.
 QUICK := $(addprefix tests/,rules findings policy policy_test admission objects kubernetes spread scheduler explain report \
-	$(patsubst %,simulate/test_%.py,controllers deployment stateful replica_set revisions step state planning disruption \
+	$(patsubst %,simulate/test_%.py,controllers deployment stateful_set replica_set revisions step state planning disruption \
 	bound_claims waiting run cures results) \
 	$(patsubst %,lint/test_%.py,judgement files repair suppressions session overlays gitignore rewriting other_files) \
 	$(patsubst %,server/test_%.py,wire reviewer app renewal) \

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
-from evenkeel.clusters import dump_format as dump_file
+from evenkeel.clusters import dump_format
 from evenkeel.clusters.contents import Contents, FormatError
 from webhook.kubernetes.documents import decoded, read_objects
 from webhook.kubernetes.fields import Raw
@@ -116,7 +116,7 @@ def _open_file(path: Path, opened: ExitStack) -> BinaryIO:
 def _of_evenkeel(first: bytes, file: BinaryIO) -> Contents | None:
     if b'"Cluster' not in first:
         return None
-    return dump_file.read(first, file) if dump_file.is_header(first) else None
+    return dump_format.read(first, file) if dump_format.is_header(first) else None
 
 
 def _of_kubectl(first: bytes, file: BinaryIO) -> Iterator[Mapping[str, object]]:

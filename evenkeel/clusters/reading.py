@@ -8,7 +8,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
 
-from evenkeel.clusters import dump_files as dump
+from evenkeel.clusters import dump_files
 from evenkeel.clusters.contents import Contents
 from evenkeel.clusters.dump_files import DumpError, load, version_of
 from evenkeel.clusters.listing import read_contents
@@ -60,7 +60,7 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
     """
     with usage_errors():
         if not source.live:
-            read = dump.contents(Path(source.cluster))
+            read = dump_files.contents(Path(source.cluster))
             return read._replace(objects=_of(namespace, _checked(read.objects)), namespace=namespace or read.namespace)
         read = read_contents(client(source, patience=PATIENCE), namespace, kinds)
         return read._replace(objects=_checked(read.objects))

@@ -16,9 +16,8 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from evenkeel.clusters import known as clusters
-from evenkeel.clusters import selection, sources
-from evenkeel.clusters.known import Known
+from evenkeel.clusters import known_cluster, selection, sources
+from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles
 from evenkeel.explain import text as render
 from evenkeel.objects.pod_object import priority_of
@@ -42,7 +41,7 @@ from evenkeel.placement.subject import (
     of_pod,
 )
 from evenkeel.placement.successors import changed_since, made_again, with_successors
-from evenkeel.scheduler.counts import FINISHED
+from evenkeel.scheduler.pod_counts import FINISHED
 from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
 from evenkeel.simulate.controllers import SimulatedCluster
 from evenkeel.simulate.rollout_check import Rollout, simulated_rollouts
@@ -122,18 +121,20 @@ def _in_cluster(
     def wanted(pod: Raw) -> bool:
         return within(pod) or texts_at(pod, "metadata.name")[0] == ref.name
 
-    known = clusters.read(source, args.kubernetes_version, wanted, namespace)
+    known = known_cluster.read(source, args.kubernetes_version, wanted, namespace)
     if ref.kind == POD:
-        subjects = [of_pod(pod, known.others) for pod in known.pods if clusters.place(pod) == ref.key]
+        subjects = [of_pod(pod, known.others) for pod in known.pods if known_cluster.place(pod) == ref.key]
     elif ref.key in known.others:
-        if wrong := clusters.unreadable(known.others[ref.key], kinds):
+        if wrong := known_cluster.unreadable(known.others[ref.key], kinds):
             raise UsageError("\n".join(wrong))
         creation = read_creation(known.others, known.features)
         subjects = list(next_replica(known.others[ref.key], known.others, kinds, creation))
     else:
         subjects = []
     if not subjects:
-        raise UsageError(f"{ref}: has no Pod template" if ref.key in known.others else clusters.not_found(ref, known))
+        raise UsageError(
+            f"{ref}: has no Pod template" if ref.key in known.others else known_cluster.not_found(ref, known)
+        )
     return subjects, known._replace(pods=tuple(filter(within, known.pods))), []
 
 
@@ -151,8 +152,8 @@ def _in_file(
     args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return each Pod and each Pod template in the files, as if it were applied now; and why others cannot be read."""
-    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
-    known = clusters.read(
+    objects = [known_cluster.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
+    known = known_cluster.read(
         source,
         args.kubernetes_version,
         _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
@@ -162,7 +163,7 @@ def _in_file(
     subjects, errors = list[PlacementSubject](), list[str]()
     creation = read_creation(known.others, known.features)
     for obj in objects:
-        if wrong := clusters.unreadable(obj, kinds):
+        if wrong := known_cluster.unreadable(obj, kinds):
             errors += wrong
         elif obj.get("kind") == POD:
             subjects.append(of_new_pod(obj, known.others, creation))
@@ -202,7 +203,7 @@ def _explained(
         *foreign(subject, profiles),
         *((f"The template of {changed} has changed since this Pod was created.",) if changed else ()),
         *known.notes,
-        *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
+        *(() if subject.exists else known_cluster.unlisted_classes(subject.raw, known)),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     template = None if in_file else read_template(made_by, subject.pod.spec, kinds)

@@ -480,9 +480,9 @@ def _print_summary(args: argparse.Namespace, style: Style, session: Session, fil
             print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
             print_notes(lint_text.notes(summary))
     elif args.output == "json":
-        from evenkeel.lint import as_json as lint_json
+        from evenkeel.lint import as_json
 
-        print(lint_json.as_json(summary))
+        print(as_json.as_json(summary))
     elif args.output == "sarif":
         from evenkeel.lint import sarif
 
@@ -502,11 +502,11 @@ def _print_summary(args: argparse.Namespace, style: Style, session: Session, fil
 
 def _is_summed_up(summary: LintSummary) -> bool:
     """Add the results to the summary of the step on GitHub, and return whether there is one and it can be written."""
-    from evenkeel.lint import markdown as lint_markdown
+    from evenkeel.lint import markdown
 
     try:
         with open(os.environ.get(STEP_SUMMARY, ""), "a", encoding="utf-8") as file:
-            file.write(f"{lint_markdown.as_markdown(summary)}\n")
+            file.write(f"{markdown.as_markdown(summary)}\n")
     except OSError:
         return False
     return True

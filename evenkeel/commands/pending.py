@@ -16,8 +16,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from evenkeel.clusters import known as clusters
-from evenkeel.clusters import selection, sources
+from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.profiles import load_profiles
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.pending import text as render
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     source, profiles = sources.source(args), load_profiles(args.scheduler_config)
     chosen = selection.selection(args, source)
 
-    known = clusters.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
+    known = known_cluster.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
     everybody = [of_pod(pod, known.others) for pod in known.pods]
     subjects = [pod for pod in everybody if chosen.has(pod.ref.namespace, pod.pod.labels)]
     rest = [pod for pod in everybody if not chosen.has(pod.ref.namespace, pod.pod.labels)]

@@ -17,9 +17,8 @@ import yaml
 
 from evenkeel.clusters import reading, sources
 from evenkeel.clusters.profiles import load_profiles
-from evenkeel.policy import check_text as policy_check
+from evenkeel.policy import check_text, in_force_text
 from evenkeel.policy import export as scheduler_defaults
-from evenkeel.policy import in_force_text as in_force
 from evenkeel.policy.check_text import KUBE_SCHEDULER, ComparedCopy
 from evenkeel.policy.contradictions import contradictions
 from evenkeel.policy.serving_replicas import notes_on, replicas_behind, services_with_failure_policy_fail
@@ -37,7 +36,7 @@ from webhook.kubernetes.names import DEFAULT_SCHEDULER
 from webhook.kubernetes.workload import parse_workloads
 from webhook.manifests import rbac
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
-from webhook.policy import reach
+from webhook.policy import override_reach
 from webhook.policy.defaults import suited_defaults
 from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
@@ -176,14 +175,14 @@ def _check(args: argparse.Namespace) -> int:
     snapshot = reading.cluster(source)
     of_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
-    ends = chain.from_iterable(reach.ends(policy, options.today()).values())
+    ends = chain.from_iterable(override_reach.ends(policy, options.today()).values())
     of_kinds = reading.notes_on_kinds(source, policy.kinds)
     found = [*contradictions(policy, Terms(policy, snapshot, features))]
     errors = [str(each) for each in found if each.error]
     surprises = [str(each) for each in found if not each.error]
     notes = (*surprises, *policy.notes, *ends, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
     copy = _compared(policy.on(options.today()), args.against) if args.against is not None else None
-    form = policy_check.as_json if args.output == output.JSON else policy_check.text
+    form = check_text.as_json if args.output == output.JSON else check_text.text
     print(form(str(args.file), errors, notes, copy))
     return 1 if errors or (copy is not None and copy.differences) else 0
 
@@ -236,7 +235,7 @@ def _show(args: argparse.Namespace) -> int:
         "spec": {"schedulerName": args.scheduler_name},
     }
     known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
-    form = in_force.as_json if args.output == output.JSON else in_force.text
+    form = in_force_text.as_json if args.output == output.JSON else in_force_text.text
     workload = parse_workloads(pod)[0]
     of_pod = policy.in_force(workload, known)
     if snapshot is not None and of_pod.defaulting is not None:

@@ -23,9 +23,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from evenkeel.clusters import known as clusters
-from evenkeel.clusters import reading, selection, sources
-from evenkeel.clusters.known import Known
+from evenkeel.clusters import known_cluster, reading, selection, sources
+from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles
 from evenkeel.explain.claims_text import notes_on_pins
 from evenkeel.objects.pod_object import read_pod
@@ -122,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output == output.HTML:
         keys = {key_of(workload.live) for workload in report.workloads}
         explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
-        origin = clusters.origin(source, known)
+        origin = known_cluster.origin(source, known)
         print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
     elif args.output == output.JSON:
         print(dumped(render.as_json(report, titles, notes, shown)))
@@ -156,7 +155,7 @@ def _made(
         pod_object = read_pod(pod)
         return pod_object.waits and chosen.namespace in ("", pod_object.namespace)
 
-    known = clusters.read(
+    known = known_cluster.read(
         source,
         args.kubernetes_version,
         wanted,

@@ -27,9 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from shlex import join
 from typing import NamedTuple
 
-from evenkeel.clusters import known as clusters
-from evenkeel.clusters import selection, sources
-from evenkeel.clusters.known import Known
+from evenkeel.clusters import known_cluster, selection, sources
+from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles
 from evenkeel.clusters.selection import Selection
 from evenkeel.explain.text import command_json
@@ -132,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     selected = selection.selection(args, source)
     namespace = selected.namespace or "default"
     written = inputs.objects_of(args.filename or ())
-    files = [clusters.in_namespace(obj, namespace) for obj in written]
+    files = [known_cluster.in_namespace(obj, namespace) for obj in written]
     in_files = _workloads_in(files, args.filename, selected, alone=not names)
     refs = _named(names, namespace, kinds) if names else in_files
     if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*in_files}:  # To apply them is the first rollout.
@@ -273,7 +272,9 @@ def _none_found(what: str, args: argparse.Namespace, selected: Selection, namesp
 
 def _with_pods(known: Known) -> list[Raw]:
     """Return all that have made Pods."""
-    owners = {owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None}
+    owners = {
+        owner.key(known_cluster.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None
+    }
     return [known.others[key] for key in sorted(owners & known.others.keys())]
 
 
@@ -357,7 +358,7 @@ def _planned(asked: _Asked, raws: Sequence[Raw], known: Known) -> Planned:
 def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
     """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
     for subject in next_replica(raw, known.others, kinds):
-        yield from clusters.unlisted_classes(subject.raw, known)
+        yield from known_cluster.unlisted_classes(subject.raw, known)
 
 
 def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
@@ -426,16 +427,16 @@ def _read(
     namespaces = {ref.namespace: ref for ref in refs}
     asks = [wanted(ref, steps, preempting) for ref in namespaces.values()]
     if not refs:
-        return clusters.read(source, args.kubernetes_version, lambda _: True, namespace, files)
+        return known_cluster.read(source, args.kubernetes_version, lambda _: True, namespace, files)
     only = refs[0].namespace if len(namespaces) == 1 else namespace
-    return clusters.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
+    return known_cluster.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
 
 
 def _found(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
     """Return a workload of the cluster or the files; UsageError if it is not there, or cannot be read."""
     raw = known.others.get(ref.key)
     if raw is None:
-        raise UsageError(clusters.not_found(ref, known))
+        raise UsageError(known_cluster.not_found(ref, known))
     return _checked(raw, kinds)
 
 
@@ -447,7 +448,7 @@ def _without_controller(files: Sequence[Raw], known: Known, kinds: Kinds) -> lis
 
 def _checked(raw: Raw, kinds: Kinds) -> Raw:
     """Return the workload; UsageError if it cannot be read."""
-    if wrong := clusters.unreadable(raw, kinds):
+    if wrong := known_cluster.unreadable(raw, kinds):
         raise UsageError("\n".join(wrong))
     return raw
 

@@ -24,10 +24,10 @@ from evenkeel.placement.obstacles import Obstacle
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy, misspelt_keys
 from evenkeel.placement.subject import POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from evenkeel.placement.variants import place_name
-from evenkeel.scheduler.counts import FINISHED
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.plugins.plugin import Reason
 from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
+from evenkeel.scheduler.pod_counts import FINISHED
 from evenkeel.simulate.constraint_words import constraint_words, too_few_domains, unwritten
 from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.simulate.waiting import Runs

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from evenkeel.lint.chunks import NumberedLines
-from evenkeel.lint.positions import spans
 from evenkeel.lint.results import PROBLEM, Located, Problem
+from evenkeel.lint.yaml_positions import spans
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.kubernetes.fields import as_list, as_mapping
 

@@ -18,9 +18,9 @@ from evenkeel.lint.chunks import Chunk, NumberedLines, chunks
 from evenkeel.lint.fragments import Fragment, fragments_in
 from evenkeel.lint.kustomization import ReadFile
 from evenkeel.lint.places import placed
-from evenkeel.lint.positions import spans
 from evenkeel.lint.results import Address, JudgedFile, Located
 from evenkeel.lint.suppressions import by_line, comments_in
+from evenkeel.lint.yaml_positions import spans
 from webhook.findings.finding import UNUSED_SUPPRESSION, Edit, Finding
 from webhook.kubernetes.documents import items_of, read_documents
 from webhook.kubernetes.fields import FieldPath, as_mapping, texts_at, value_at

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from evenkeel.lint.helm_templates import has_placeholders
 from evenkeel.lint.spans import Span
-from evenkeel.lint.templates import has_placeholders
 from webhook.kubernetes.kinds import FIELD
 
 _CONTENT = re.compile(r"^(?!---|[ \t]*(?:#|\r?$))", re.MULTILINE)

@@ -18,12 +18,12 @@ from evenkeel.lint.builds import Build
 from evenkeel.lint.context import Context, context_objects, may_hold_context
 from evenkeel.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from evenkeel.lint.fixtures import fixture_folders
+from evenkeel.lint.helm_templates import should_parse
 from evenkeel.lint.judgement import RENDER, judge, unread
 from evenkeel.lint.notes import NOT_BUILT, UNRENDERED_TEMPLATE, VALUES, Note
 from evenkeel.lint.other_files import OtherFiles
 from evenkeel.lint.overlays import Overlays, folders_with_kustomizations
 from evenkeel.lint.results import NO_PLACES, JudgedFile, Located, Problem
-from evenkeel.lint.templates import should_parse
 from evenkeel.lint.terms import LintTerms
 from evenkeel.lint.walk import STANDARD_INPUT, root_of
 from webhook.findings.wording import LINE_LIMIT, one_line

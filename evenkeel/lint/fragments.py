@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from evenkeel.lint.helm_templates import completed
 from evenkeel.lint.open_fields import OpenFields
-from evenkeel.lint.templates import completed
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
 from webhook.admission.terms import Terms

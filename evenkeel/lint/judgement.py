@@ -11,6 +11,16 @@ from evenkeel.admit.dry_run import mentions_constraints, places_of_constraints
 from evenkeel.lint.chunks import Chunk, NumberedLines, chunks
 from evenkeel.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from evenkeel.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from evenkeel.lint.helm_templates import (
+    advice_for_kind,
+    advice_for_template,
+    carries_texts,
+    has_values,
+    is_patch,
+    is_unrendered,
+    looks_like_a_manifest,
+    should_parse,
+)
 from evenkeel.lint.kustomization import KUSTOMIZATIONS, NOT_KUSTOMIZED
 from evenkeel.lint.notes import (
     BUILT,
@@ -26,21 +36,11 @@ from evenkeel.lint.notes import (
 )
 from evenkeel.lint.open_fields import OpenFields
 from evenkeel.lint.places import in_lines, placed
-from evenkeel.lint.positions import spans
 from evenkeel.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from evenkeel.lint.spans import Span
 from evenkeel.lint.suppressions import Comment, by_line, comments_in, suppressed_by_annotations, unused_in_comment
-from evenkeel.lint.templates import (
-    advice_for_kind,
-    advice_for_template,
-    carries_texts,
-    has_values,
-    is_patch,
-    is_unrendered,
-    looks_like_a_manifest,
-    should_parse,
-)
 from evenkeel.lint.terms import LintTerms
+from evenkeel.lint.yaml_positions import spans
 from evenkeel.objects.autoscalers import Autoscaler, read_autoscaler
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.ownership import made_by_controller

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from evenkeel.lint.helm_templates import completed, holds_for_patch, holds_unrendered, rendered_part
 from evenkeel.lint.kustomization import Change
-from evenkeel.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
 from webhook.findings.finding import Finding, Severity
 from webhook.kubernetes.fields import as_mapping, value_at
 from webhook.kubernetes.kinds import FIELD

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from evenkeel.lint.positions import spans
 from evenkeel.lint.results import Address, JudgedFile, Located
 from evenkeel.lint.rewriting import Replacement, Text, with_changes
+from evenkeel.lint.yaml_positions import spans
 from webhook.findings.finding import Edit
 from webhook.kubernetes.documents import is_json, read_documents
 from webhook.kubernetes.fields import FieldPath, value_at, with_value

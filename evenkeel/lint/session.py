@@ -100,11 +100,11 @@ class Session:
 
     def write_baseline(self) -> None:
         """Write a baseline that accepts every finding and lasting problem; OSError if it cannot be written."""
-        from evenkeel.lint import file_writing as writing
+        from evenkeel.lint import file_writing
 
         accepted = acceptable(self.summary.found, self.summary.problems)
         entries = ((self._name_in_baseline(result.file), result) for result in accepted)
-        writing.write_new(self._baseline_file, baseline_text(entries))
+        file_writing.write_new(self._baseline_file, baseline_text(entries))
 
     def _outcome(self, judged: JudgedFile) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None
@@ -139,7 +139,7 @@ class Session:
 
     def _repaired(self, judged: JudgedFile, found: Sequence[Located]) -> tuple[JudgedFile, Rewrite | None]:
         """Return the result after the repair was written; else `judged`, with a problem if the repair failed."""
-        from evenkeel.lint import file_writing as writing  # Only --fix and --diff need them.
+        from evenkeel.lint import file_writing  # Only --fix and --diff need them.
         from evenkeel.lint.repair import repair, repair_once
 
         text = self._reader.text(judged.file)
@@ -159,7 +159,7 @@ class Session:
         if not self._writes or not repaired.count or judged.file == STANDARD_INPUT:
             return judged, rewrite
         try:
-            writing.write_over(judged.file, text, repaired.text)
+            file_writing.write_over(judged.file, text, repaired.text)
         except OSError as error:
             judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}", lasting=False))
             return judged, rewrite

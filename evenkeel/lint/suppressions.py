@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evenkeel.lint.chunks import Chunk, NumberedLines
-from evenkeel.lint.positions import comments
 from evenkeel.lint.terms import LintTerms
+from evenkeel.lint.yaml_positions import comments
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings

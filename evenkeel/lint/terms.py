@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from evenkeel.lint.builds import Build
 from evenkeel.lint.declarations import FileNeighbours
 from evenkeel.lint.fixtures import fixture_folders
+from evenkeel.lint.helm_templates import for_patches
 from evenkeel.lint.kustomization import Kustomized
-from evenkeel.lint.templates import for_patches
 from webhook.admission.review import WorkloadJudge
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from evenkeel.placement.claims import ClaimReach, VolumeGap, claims_of, volume_gaps
 from evenkeel.placement.gaps import gaps
 from evenkeel.placement.variants import first_key
-from evenkeel.scheduler.domain_counts import DomainCounts
-from evenkeel.scheduler.filtering import count_soft
 from evenkeel.scheduler.framework import Feasibility, Framework, message, total
 from evenkeel.scheduler.preemption import Preemption, messages, preempt
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.spread_counts import DomainCounts
+from evenkeel.scheduler.spread_filter import count_soft
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.constraint import Constraint
 from webhook.spread.nodes import Nodes, NodeSet, union

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenkeel.objects.quantities import NANOS, size_text
-from evenkeel.scheduler.counts import Requests, Scalars, Usage
-from evenkeel.scheduler.fit import CPU, MEMORY, STORAGE, Lack
+from evenkeel.scheduler.pod_counts import Requests, Scalars, Usage
+from evenkeel.scheduler.resource_fit import CPU, MEMORY, STORAGE, Lack
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 
 LEAST_LEFT = 4  # Of a request a quarter: a Pod that asks for less does not do the same work.

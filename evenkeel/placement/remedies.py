@@ -38,12 +38,9 @@ from evenkeel.placement.variants import (
     with_changed,
     with_new,
 )
-from evenkeel.scheduler.counts import NO_REQUESTS, UNUSED, Usage
-from evenkeel.scheduler.domain_counts import DomainCounts
-from evenkeel.scheduler.filtering import HardConstraints
-from evenkeel.scheduler.fit import Lack, asked_of_node, lacking
 from evenkeel.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
 from evenkeel.scheduler.incoming import IncomingPod
+from evenkeel.scheduler.pod_counts import NO_REQUESTS, UNUSED, Usage
 from evenkeel.scheduler.profile import (
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
@@ -51,9 +48,12 @@ from evenkeel.scheduler.profile import (
     TAINT_TOLERATION,
     Cycle,
 )
+from evenkeel.scheduler.resource_fit import Lack, asked_of_node, lacking
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import without_pod
+from evenkeel.scheduler.spread_counts import DomainCounts
+from evenkeel.scheduler.spread_filter import HardConstraints
 from webhook.kubernetes.likeness import likely_meant
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.spread.affinity import ANY_NODE

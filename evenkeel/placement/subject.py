@@ -24,8 +24,8 @@ from evenkeel.objects.pod_templates import (
 from evenkeel.objects.workload_object import WorkloadObject, read_workload_object
 from evenkeel.placement.created_pods import BARE_CREATION, CreatedPod, PodCreation, created
 from evenkeel.placement.gaps import used_by
-from evenkeel.scheduler.counts import FINISHED, BoundPod
 from evenkeel.scheduler.incoming import read_incoming_pod
+from evenkeel.scheduler.pod_counts import FINISHED, BoundPod
 from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from evenkeel.scheduler.snapshot import Snapshot, read_object
 from evenkeel.scheduler.snapshot_changes import without_pod

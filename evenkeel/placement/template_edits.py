@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evenkeel.objects.quantities import MILLI, NANOS, parse_quantity, size_text
-from evenkeel.scheduler.fit import CPU, MEMORY, STORAGE, Lack
 from evenkeel.scheduler.pod_affinity import MOST_WEIGHT
+from evenkeel.scheduler.resource_fit import CPU, MEMORY, STORAGE, Lack
 from webhook.kubernetes.fields import Raw, as_list, as_mapping
 from webhook.kubernetes.kinds import FIELD
 from webhook.kubernetes.names import PREFERRED_TERMS, REQUIRED_TERMS

@@ -17,7 +17,7 @@ from evenkeel.objects.autoscalers import Autoscaler, read_autoscaler, scalings
 from evenkeel.objects.contacts import contacts_of
 from evenkeel.objects.pod_object import PodObject, read_pod
 from evenkeel.objects.workload_object import WorkloadObject, read_workload_object
-from evenkeel.scheduler.counts import FINISHED, LabelSet, label_set
+from evenkeel.scheduler.pod_counts import FINISHED, LabelSet, label_set
 from evenkeel.scheduler.volumes import read_mounts
 from webhook.kubernetes.fields import Raw, as_mapping
 from webhook.kubernetes.kinds import BATCH, CORE, Kinds, find_kinds

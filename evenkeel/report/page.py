@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from evenkeel.clusters.known import Origin
+from evenkeel.clusters.known_cluster import Origin
 from evenkeel.explain.preemption_text import nomination
 from evenkeel.explain.preemption_text import sentences as preemption_sentences
 from evenkeel.explain.text import (
@@ -48,7 +48,7 @@ from evenkeel.report.text import (
     spread_remarks,
 )
 from evenkeel.report.waiting_pods import Waiting
-from evenkeel.scheduler.domain_counts import DomainCounts
+from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.simulate.constraint_words import constraint_words, unwritten
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import first_of, number_of

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from evenkeel.placement.created_pods import PodCreation
 from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
 from evenkeel.report.inventory import Inventory, LiveWorkload, key_of, named
-from evenkeel.scheduler.counts import LabelSet, PodGroup
-from evenkeel.scheduler.domain_counts import DomainCounts
-from evenkeel.scheduler.filtering import count_each
 from evenkeel.scheduler.framework import usable_nodes
+from evenkeel.scheduler.pod_counts import LabelSet, PodGroup
 from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle, Profiles
 from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.spread_counts import DomainCounts
+from evenkeel.scheduler.spread_filter import count_each
 from evenkeel.scheduler.volumes import NO_MOUNTS
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, with_value

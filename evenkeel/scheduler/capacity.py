@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evenkeel.scheduler.counts import UNUSED, Requests, Usage
-from evenkeel.scheduler.domain_counts import DomainCounts
-from evenkeel.scheduler.fit import asked_of_node
 from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.pod_counts import UNUSED, Requests, Usage
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.resource_fit import asked_of_node
 from evenkeel.scheduler.scheduler_nodes import Allocatable
+from evenkeel.scheduler.spread_counts import DomainCounts
 from webhook.findings.room import Bound
 from webhook.spread.nodes import NodeSet
 

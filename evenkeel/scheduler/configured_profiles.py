@@ -11,15 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from evenkeel.scheduler.fit import (
-    CPU,
-    LEAST_ALLOCATED,
-    MEMORY,
-    MOST_ALLOCATED,
-    TO_CAPACITY,
-    USUAL_SCORING,
-    ScoringStrategy,
-)
 from evenkeel.scheduler.profile import (
     A_PLUGIN,
     BALANCED_ALLOCATION,
@@ -35,6 +26,15 @@ from evenkeel.scheduler.profile import (
     WEIGHTS,
     Profile,
     Profiles,
+)
+from evenkeel.scheduler.resource_fit import (
+    CPU,
+    LEAST_ALLOCATED,
+    MEMORY,
+    MOST_ALLOCATED,
+    TO_CAPACITY,
+    USUAL_SCORING,
+    ScoringStrategy,
 )
 from webhook.kubernetes.documents import read_documents
 from webhook.kubernetes.fields import FieldPath, as_list, as_mapping, path_text

@@ -15,8 +15,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evenkeel.scheduler.attached_volumes import SchedulerError
-from evenkeel.scheduler.counts import UNUSED, BoundPod, PodInfo, Usage
-from evenkeel.scheduler.filtering import Verdicts
 from evenkeel.scheduler.plugins.balanced_allocation import BalancedAllocation
 from evenkeel.scheduler.plugins.image_locality import ImageLocality
 from evenkeel.scheduler.plugins.inter_pod_affinity import InterPodAffinity
@@ -34,9 +32,11 @@ from evenkeel.scheduler.plugins.taint_toleration import TaintToleration
 from evenkeel.scheduler.plugins.volume_binding import VolumeBinding
 from evenkeel.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from evenkeel.scheduler.plugins.volume_zone import VolumeZone
+from evenkeel.scheduler.pod_counts import UNUSED, BoundPod, PodInfo, Usage
 from evenkeel.scheduler.profile import NODE_AFFINITY, WEIGHTS, Cycle
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 from evenkeel.scheduler.snapshot import NominatedPod
+from evenkeel.scheduler.spread_filter import Verdicts
 from evenkeel.scheduler.storage import Storage
 from evenkeel.scheduler.volumes import Mounts
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenkeel.scheduler.counts import NO_REQUESTS, Requests
 from evenkeel.scheduler.declared_features import required_features
 from evenkeel.scheduler.host_ports import HostPort, read_host_ports
 from evenkeel.scheduler.images import PodImages, read_images
 from evenkeel.scheduler.pod_affinity import PodAffinity, read_pod_affinity
+from evenkeel.scheduler.pod_counts import NO_REQUESTS, Requests
 from evenkeel.scheduler.resources import read_requests
 from evenkeel.scheduler.volumes import NO_MOUNTS, Mounts, read_mounts
 from webhook.kubernetes.features import Features

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from evenkeel.objects.disruption_budget import DisruptionBudget
 from evenkeel.scheduler.attached_volumes import SchedulerError
-from evenkeel.scheduler.counts import LabelSet
 from evenkeel.scheduler.framework import DryRun, Feasibility, Framework, counted, message
 from evenkeel.scheduler.incoming import IncomingPod
 from evenkeel.scheduler.plugins.plugin import Reason, Refusal
+from evenkeel.scheduler.pod_counts import LabelSet
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import NamedPod
 from webhook.kubernetes.reader import Reader

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evenkeel.scheduler.counts import Requests
-from evenkeel.scheduler.fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy, heeded
 from evenkeel.scheduler.incoming import IncomingPod
 from evenkeel.scheduler.pod_affinity import PodTerm
+from evenkeel.scheduler.pod_counts import Requests
+from evenkeel.scheduler.resource_fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy, heeded
 from evenkeel.scheduler.resources import is_of_devices
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.storage import NO_STORAGE, Claim, Storage

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from evenkeel.objects.quantities import MILLI, NANOS, read_quantity, thousandths, whole
-from evenkeel.scheduler.counts import Requests, in_order
+from evenkeel.scheduler.pod_counts import Requests, in_order
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldError, FieldPath, as_list, as_mapping, value_at, with_value

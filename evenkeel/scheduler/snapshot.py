@@ -11,7 +11,10 @@ from typing import NamedTuple, Self
 
 from evenkeel.objects.disruption_budget import DisruptionBudget, disruption_budget
 from evenkeel.scheduler.attached_volumes import AttachedVolumes, Attacher
-from evenkeel.scheduler.counts import (
+from evenkeel.scheduler.host_ports import HostPort, read_host_ports
+from evenkeel.scheduler.images import read_node_images
+from evenkeel.scheduler.pod_affinity import PodAffinity, read_pod_affinity
+from evenkeel.scheduler.pod_counts import (
     FINISHED,
     BoundPod,
     Demands,
@@ -23,9 +26,6 @@ from evenkeel.scheduler.counts import (
     Usage,
     label_set,
 )
-from evenkeel.scheduler.host_ports import HostPort, read_host_ports
-from evenkeel.scheduler.images import read_node_images
-from evenkeel.scheduler.pod_affinity import PodAffinity, read_pod_affinity
 from evenkeel.scheduler.resources import read_allocatable, read_requests
 from evenkeel.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes
 from evenkeel.scheduler.storage import NO_STORAGE, Storage

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from evenkeel.scheduler.counts import UNUSED, BoundPod, LabelSet, PodGroup
+from evenkeel.scheduler.pod_counts import UNUSED, BoundPod, LabelSet, PodGroup
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.storage import NO_STORAGE
 from evenkeel.scheduler.storage_objects import STORAGE_RESOURCES

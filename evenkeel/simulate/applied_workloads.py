@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenkeel.clusters.known import Known
+from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.reduction import only_read
 from evenkeel.objects.autoscalers import scalings_of
 from evenkeel.objects.workload_object import read_workload_object

@@ -11,10 +11,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evenkeel.scheduler.counts import PodInfo, Usage
 from evenkeel.scheduler.framework import Framework
 from evenkeel.scheduler.incoming import IncomingPod
 from evenkeel.scheduler.plugins.plugin import Plugin
+from evenkeel.scheduler.pod_counts import PodInfo, Usage
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.storage import NO_STORAGE, Storage
 from evenkeel.simulate.node_changes import Ground

@@ -11,7 +11,7 @@ from evenkeel.objects.disruption_budget import DisruptionBudget, read_disruption
 from evenkeel.objects.pod_object import PodObject
 from evenkeel.objects.workload_object import read_workload_object
 from evenkeel.placement.subject import maker_of
-from evenkeel.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
+from evenkeel.scheduler.pod_counts import FINISHED, NO_REQUESTS, BoundPod, label_set
 from evenkeel.scheduler.snapshot import read_object
 from evenkeel.scheduler.volumes import read_mounts
 from evenkeel.simulate.controllers import DAEMON_SET, OF_JOB, Makers

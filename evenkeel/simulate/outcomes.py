@@ -14,11 +14,11 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
-from evenkeel.scheduler.domain_counts import DomainCounts
-from evenkeel.scheduler.filtering import count_each
 from evenkeel.scheduler.framework import feasible_nodes, message
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.spread_counts import DomainCounts
+from evenkeel.scheduler.spread_filter import count_each
 from evenkeel.simulate.disruption import Drained
 from evenkeel.simulate.job import Job
 from evenkeel.simulate.pod import Pod, PodClass

@@ -22,7 +22,7 @@ from evenkeel.objects.workload_object import WorkloadObject, read_workload_objec
 from evenkeel.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from evenkeel.placement.inferred_defaults import DefaultsOf, none_given
 from evenkeel.placement.subject import maker_of
-from evenkeel.scheduler.counts import FINISHED
+from evenkeel.scheduler.pod_counts import FINISHED
 from evenkeel.scheduler.preemption import LOWEST_PRIORITY
 from evenkeel.scheduler.profile import USUAL_PROFILES, Profiles
 from evenkeel.scheduler.storage import NO_STORAGE

@@ -7,10 +7,10 @@ from math import inf
 from typing import NamedTuple
 
 from evenkeel.placement.subject import FROM_POD
-from evenkeel.scheduler.counts import NO_REQUESTS, BoundPod, LabelSet, PodInfo, Requests, label_set
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.incoming import IncomingPod
 from evenkeel.scheduler.pod_affinity import PodAffinity
+from evenkeel.scheduler.pod_counts import NO_REQUESTS, BoundPod, LabelSet, PodInfo, Requests, label_set
 from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle, Profile
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.volumes import Mounts

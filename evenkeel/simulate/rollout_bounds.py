@@ -14,10 +14,10 @@ from math import inf
 from typing import NamedTuple
 
 from evenkeel.scheduler.capacity import fitting
-from evenkeel.scheduler.counts import UNUSED, Requests
-from evenkeel.scheduler.domain_counts import DomainCounts
 from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.pod_counts import UNUSED, Requests
 from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.volumes import NO_MOUNTS
 from evenkeel.simulate.pod import InitialPod, PodClass
 from evenkeel.simulate.run import Plan

@@ -25,7 +25,7 @@ from evenkeel.simulate.pod import InitialPod, Maker, Pod, PodClass
 from evenkeel.simulate.preempting import make_room
 from evenkeel.simulate.replica_set import ReplicaSet
 from evenkeel.simulate.state import Start, State
-from evenkeel.simulate.stateful import StatefulSet
+from evenkeel.simulate.stateful_set import StatefulSet
 from evenkeel.simulate.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, REPLACE, ROLLOUT, SCALE, TAINT, UNDO, Step
 from evenkeel.simulate.zone_loss import lose_nodes
 from webhook.kubernetes.labels import Labels

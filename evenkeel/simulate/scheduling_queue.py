@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Hashable, Iterator
 from heapq import heappop, heappush
 
-from evenkeel.scheduler.counts import LabelSet
 from evenkeel.scheduler.pod_affinity import PodTerm
+from evenkeel.scheduler.pod_counts import LabelSet
 from evenkeel.simulate.pod import Pod, PodClass
 from webhook.spread.constraint import Constraint
 

@@ -14,9 +14,9 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
-from evenkeel.scheduler.counts import UNUSED, Demands, LabelSet, PodGroup, Usage, label_set
 from evenkeel.scheduler.framework import Framework, TriedPod
 from evenkeel.scheduler.plugins.volume_binding import VolumeBinding
+from evenkeel.scheduler.pod_counts import UNUSED, Demands, LabelSet, PodGroup, Usage, label_set
 from evenkeel.scheduler.profile import VOLUME_BINDING, Cycle
 from evenkeel.scheduler.snapshot import NominatedPod, Snapshot
 from evenkeel.scheduler.storage import NO_STORAGE, Storage

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TextIO, TypeVar
 
-from evenkeel.terminal import progress_bar as progress
+from evenkeel.terminal import progress_bar
 
 PROGRESS_SECONDS = 0.2  # Between two numbers that are shown.
 
@@ -19,7 +19,7 @@ Done = Callable[[int], None]
 
 def with_count(items: Iterable[Item], what: str) -> Iterator[Item]:
     """Yield each item.  On a terminal, show how many there are so far."""
-    with _shown(partial(progress.show_count, what=what)) as done:
+    with _shown(partial(progress_bar.show_count, what=what)) as done:
         yield from _counted(items, done)
 
 
@@ -29,7 +29,7 @@ def with_bar(items: Iterable[Item], total: int, what: str, *, timed: bool = Fals
 
     def show(stream: TextIO, done: int) -> None:
         seconds = (time.monotonic() - begun) * (total - done) / done if timed else None
-        progress.show(stream, done, total, what, seconds)
+        progress_bar.show(stream, done, total, what, seconds)
 
     with _shown(show, total) as done:
         yield from _counted(items, done)
@@ -37,7 +37,7 @@ def with_bar(items: Iterable[Item], total: int, what: str, *, timed: bool = Fals
 
 def bar(total: int, what: str) -> AbstractContextManager[Done]:
     """Return a function to call with the number that is done; on a terminal it shows how many of all that is."""
-    return _shown(partial(progress.show, total=total, what=what), total)
+    return _shown(partial(progress_bar.show, total=total, what=what), total)
 
 
 @contextmanager
@@ -50,10 +50,10 @@ def line() -> Iterator[Callable[[str], None]]:
     def show(text: str) -> None:
         nonlocal shown
         if text and stream is not None and stream.isatty() and time.monotonic() - shown > PROGRESS_SECONDS:
-            progress.show_text(stream, text)
+            progress_bar.show_text(stream, text)
             shown = time.monotonic()
         elif shown and not text:
-            progress.clear(stream)
+            progress_bar.clear(stream)
             shown = 0.0
 
     try:
@@ -80,7 +80,7 @@ def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Ite
     def clear() -> None:
         nonlocal stands
         if stands:
-            progress.clear(stream)
+            progress_bar.clear(stream)
         stands = False
 
     try:

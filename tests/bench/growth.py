@@ -25,7 +25,7 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
-from evenkeel.clusters import known as clusters
+from evenkeel.clusters import known_cluster
 from tests.bench.cluster import ZONES
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by, pod, request, service, workload
 from tests.support.dump_file import write_dump
@@ -236,7 +236,7 @@ def command(*argv: str, shut: str = "", asked: bool = True) -> Prepared:
         words = [word.format(replicas=size.replicas) for word in argv]
 
         def measured(clock: Clock) -> Mapping[str, float]:
-            reading, read = 0.0, clusters.read
+            reading, read = 0.0, known_cluster.read
 
             def timed(*args, **kwargs):
                 nonlocal reading
@@ -246,10 +246,10 @@ def command(*argv: str, shut: str = "", asked: bool = True) -> Prepared:
                 finally:
                     reading += clock() - begin
 
-            clusters.read = timed
+            known_cluster.read = timed
             begin = clock()
             code = evenkeel([*words, "--cluster", str(file)])
-            taken, clusters.read = clock() - begin, read
+            taken, known_cluster.read = clock() - begin, read
             assert code in (0, 1), f"{argv[0]} failed"
             of_part = {"report": taken, "explain": taken - reading, "simulate": taken - reading}
             return {argv[0]: of_part[argv[0]]} | ({"reading": reading} if argv[0] == "explain" else {})

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from evenkeel.clusters import known as clusters
+from evenkeel.clusters import known_cluster
 from evenkeel.clusters.dump_format import DUMP_KIND, VERSION
 from tests.support.build import (
     HOSTNAME,
@@ -410,7 +410,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run
     waiting = WAITING | {"status": {"phase": "Pending", "conditions": [CONDITION | {"message": of_1_33}]}}
     cluster = listed(*NODES, running("a1"), running("b1"), waiting)
 
-    assumed = clusters.ASSUMED.format("1.37")
+    assumed = known_cluster.ASSUMED.format("1.37")
     assert f"  {assumed}" == explain(run, "pod/web-9", cluster).out.splitlines()[-1]
     assert assumed in json.loads(explain(run, "pod/web-9 -o json", cluster).out)["remarks"]
     assert assumed not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]

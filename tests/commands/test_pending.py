@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evenkeel.clusters import known as clusters
+from evenkeel.clusters import known_cluster
 from evenkeel.clusters.contents import Contents
 from tests.support.build import pod
 from tests.support.placing import INFRA, node, requesting, running
@@ -142,7 +142,7 @@ def test_pods_of_each_scheduler_of_the_configuration_are_compared(run):
 def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pending):
     of_1_33 = f"0/1 nodes are available: 1 node(s) had untolerated taint {{dedicated: infra}}. {NOT_HELPFUL}"
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
-    assumed = clusters.ASSUMED.format("1.37")
+    assumed = known_cluster.ASSUMED.format("1.37")
 
     assert [
         assumed,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evenkeel.clusters.dump_format import DUMP_KIND, VERSION
-from evenkeel.clusters.known import ASSUMED
+from evenkeel.clusters.known_cluster import ASSUMED
 from tests.report.test_impact import EMPTY
 from tests.support.build import constraint, service, workload
 from tests.support.claims import claim, using, volume

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from evenkeel.scheduler.incoming import IncomingPod, read_incoming_pod
 from evenkeel.scheduler.plugins.plugin import Reason
 from evenkeel.scheduler.plugins.pod_topology_spread import UNLABELLED
-from evenkeel.scheduler.scoring import Scores
 from evenkeel.scheduler.snapshot import Snapshot, from_objects
+from evenkeel.scheduler.spread_score import Scores
 from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
 from tests.conformance.defaults import in_force
 from tests.support.placement import by_node, filter_nodes, match_nums, score_nodes, worth

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evenkeel.scheduler.fit import CPU, MEMORY, PODS, STORAGE
 from evenkeel.scheduler.framework import feasible_nodes, find_feasible, message, total
 from evenkeel.scheduler.plugins.node_resources_fit import insufficient
 from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, USUAL_PROFILE, VOLUME_BINDING, WEIGHTS, Cycle, Profile
+from evenkeel.scheduler.resource_fit import CPU, MEMORY, PODS, STORAGE
 from tests.conformance.cases import Difference, IllFormed, compared
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import UNUSED, BoundPod
 from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.pod_counts import UNUSED, BoundPod
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import read_object
 from evenkeel.scheduler.volumes import PodVolume

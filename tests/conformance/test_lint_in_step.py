@@ -15,9 +15,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenkeel.admit.text import dump
+from evenkeel.lint.helm_templates import is_patch
 from evenkeel.lint.judgement import judge
 from evenkeel.lint.repair import repair
-from evenkeel.lint.templates import is_patch
 from evenkeel.scheduler.replica_room import room_for
 from tests.support import DATA
 from tests.support import strategies as some

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from evenkeel.clusters.known import place
+from evenkeel.clusters.known_cluster import place
 from evenkeel.clusters.listing import read_contents
 from evenkeel.placement.created_pods import PodCreation, created, read_creation
 from evenkeel.scheduler.resources import read_requests

@@ -22,7 +22,7 @@ from tests.fuzz.running import report, run
 from tests.support.kubernetes_source import MissingError
 from tests.support.strategies import RECORDED
 from webhook.admission import review as admission
-from webhook.kubernetes import json_values as build
+from webhook.kubernetes import json_values
 from webhook.server import reviewer, wire
 
 
@@ -175,7 +175,7 @@ def test_an_exception_in_a_file_is_found(target, tmp_path, monkeypatch):
     for one in given:
         file.check(one)
 
-    monkeypatch.setattr(build, "scalar_value", fails)
+    monkeypatch.setattr(json_values, "scalar_value", fails)
     for one in given:
         with pytest.raises((KeyError, AssertionError)):
             file.check(one)

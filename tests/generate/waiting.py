@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 
 from evenkeel.placement.subject import attempt, next_replica
-from evenkeel.scheduler.domain_counts import count_domains
 from evenkeel.scheduler.framework import feasible_nodes
 from evenkeel.scheduler.snapshot import from_objects
+from evenkeel.scheduler.spread_counts import count_domains
 from tests.generate.commands import output
 from tests.generate.drawing import drawing
 from tests.support import ROOT

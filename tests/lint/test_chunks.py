@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from evenkeel.lint.chunks import Chunk, NumberedLines, chunks
-from evenkeel.lint.positions import spans
+from evenkeel.lint.yaml_positions import spans
 from webhook.kubernetes.documents import read_documents
 
 

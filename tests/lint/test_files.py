@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.lint import built_lines as sources
+from evenkeel.lint import built_lines
 from evenkeel.lint import files as lint_files
 from evenkeel.lint.builds import Build
 from evenkeel.lint.declarations import NOTHING_STATED, unpacked
@@ -342,7 +342,7 @@ def test_no_more_is_told_to_be_done_than_there_is(tree):
 
 def test_a_build_that_cannot_be_judged_is_a_problem_of_its_kustomization(tree, monkeypatch):
     tree(f"prod/{BUILT}")
-    monkeypatch.setattr(sources, "in_sources", fails)
+    monkeypatch.setattr(built_lines, "in_sources", fails)
     (judged,) = judge_files([f"prod/{BUILT}"], builds(prod=WRONG), FileReader(), OtherFiles())
 
     assert (

@@ -6,8 +6,8 @@ import pytest
 
 from evenkeel.lint.chunks import NumberedLines, chunks
 from evenkeel.lint.places import placed
-from evenkeel.lint.positions import spans
 from evenkeel.lint.results import Address
+from evenkeel.lint.yaml_positions import spans
 from webhook.findings.finding import Finding, Severity
 
 TEXT = """\

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from evenkeel.lint.positions import spans
 from evenkeel.lint.rewriting import Replacement, Text, with_changes
+from evenkeel.lint.yaml_positions import spans
 from webhook.kubernetes.documents import read_documents
 from webhook.kubernetes.fields import value_at, with_value
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.lint import file_writing as writing
-from evenkeel.lint import repair
+from evenkeel.lint import file_writing, repair
 from evenkeel.lint.baseline import Baseline, read_baseline
 from evenkeel.lint.files import FileReader
 from evenkeel.lint.session import Rewrite, Session
@@ -111,7 +110,7 @@ def test_a_repair_that_fails_is_a_problem_and_the_finding_stays(tree, monkeypatc
 
     tree(a=WRONG)
     owner, _, name = function.partition(".")
-    monkeypatch.setattr({"repair": repair, "writing": writing}[owner], name, broken)
+    monkeypatch.setattr({"repair": repair, "writing": file_writing}[owner], name, broken)
     run = session(repairs=True, writes=True)
     (outcome,) = run.judge(["a"])
 

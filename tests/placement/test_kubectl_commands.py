@@ -16,7 +16,7 @@ from evenkeel.placement.kubectl_commands import (
 )
 from evenkeel.placement.kubectl_commands import read_template as template_for
 from evenkeel.placement.template_edits import requesting_less, tolerating, with_constraint, without_node_affinity
-from evenkeel.scheduler.fit import Lack
+from evenkeel.scheduler.resource_fit import Lack
 from tests.support.build import workload
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, spread

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.placement.missing_room import at_most, freed, in_words, leaves_enough, lowered, lowering_in_words, share
-from evenkeel.scheduler.counts import Requests, Usage
-from evenkeel.scheduler.fit import Lack, lacking, shortages
+from evenkeel.scheduler.pod_counts import Requests, Usage
+from evenkeel.scheduler.resource_fit import Lack, lacking, shortages
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 
 NODE = Allocatable(2_000, 4 << 30, 0, (("example.com/gpu", 2),), 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkeel.placement import template_edits as edits
-from evenkeel.scheduler.fit import Lack
+from evenkeel.scheduler.resource_fit import Lack
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, ZONE, requesting, spread
 from webhook.spread.taints import Toleration

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.scheduler.filtering import HardConstraints
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.spread_filter import HardConstraints
 from tests.properties.judging import fuzz
 from tests.properties.test_fixes import cluster, nodes
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, snapshot, workload

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from evenkeel.scheduler.configured_profiles import parse_profiles
-from evenkeel.scheduler.counts import BoundPod
 from evenkeel.scheduler.framework import Framework, total
+from evenkeel.scheduler.pod_counts import BoundPod
 from evenkeel.scheduler.profile import USUAL_PROFILES
 from evenkeel.scheduler.scheduler_nodes import SchedulerNodes
 from evenkeel.scheduler.snapshot import read_object

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from evenkeel.clusters.known import Origin
+from evenkeel.clusters.known_cluster import Origin
 from evenkeel.report.html import SHORT_WIDTH, page, scaled, share_text
 
 EMPTY = {

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evenkeel.clusters.known import Origin
+from evenkeel.clusters.known_cluster import Origin
 from evenkeel.report.page import MOST_SHOWN, html
 from evenkeel.report.text import Titles
 from tests.report.test_impact import EMPTY

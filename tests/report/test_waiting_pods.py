@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkeel.clusters.known import place
+from evenkeel.clusters.known_cluster import place
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.report import waiting_pods as module
 from evenkeel.report.inventory import key_of

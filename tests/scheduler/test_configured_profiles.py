@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.scheduler.configured_profiles import parse_profiles
-from evenkeel.scheduler.fit import USUAL_SCORING, ScoringStrategy
 from evenkeel.scheduler.profile import FILTERS, USUAL_PROFILE, WEIGHTS
+from evenkeel.scheduler.resource_fit import USUAL_SCORING, ScoringStrategy
 from tests.policy.test_translation import HARD, SOFT, configuration, listed, profile
 from tests.support.scheduler_plugins import CASES, plugins
 from webhook.kubernetes.features import LATEST

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import BoundPod, PodInfo, Requests, Usage, label_set
-from evenkeel.scheduler.fit import CPU, MOST_ALLOCATED, ScoringStrategy
 from evenkeel.scheduler.framework import PLUGINS, DryRun, Framework, total, usable_nodes
 from evenkeel.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
 from evenkeel.scheduler.plugins.node_resources_fit import insufficient
 from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
 from evenkeel.scheduler.plugins.plugin import Plugin
+from evenkeel.scheduler.pod_counts import BoundPod, PodInfo, Requests, Usage, label_set
 from evenkeel.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
+from evenkeel.scheduler.resource_fit import CPU, MOST_ALLOCATED, ScoringStrategy
 from tests.support import placing
 from tests.support.attempts import (
     BIG,

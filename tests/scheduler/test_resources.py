@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.scheduler.counts import Requests
+from evenkeel.scheduler.pod_counts import Requests
 from evenkeel.scheduler.resources import is_extended, is_scalar, read_allocatable, read_requests, with_default_requests
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 from webhook.kubernetes.features import LATEST, features

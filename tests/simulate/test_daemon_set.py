@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import Requests
+from evenkeel.scheduler.pod_counts import Requests
 from evenkeel.simulate.daemon_set import DaemonSet
 from evenkeel.simulate.node_changes import after
 from evenkeel.simulate.step import UNDO, Step, parse_step

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import PodInfo, Usage, label_set
 from evenkeel.scheduler.framework import Framework
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.pod_affinity import PodAffinity, PodTerm
+from evenkeel.scheduler.pod_counts import PodInfo, Usage, label_set
 from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, Profile
 from evenkeel.scheduler.snapshot import from_objects
 from evenkeel.scheduler.storage import NO_STORAGE

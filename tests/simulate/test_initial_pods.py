@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.scheduler.counts import label_set
+from evenkeel.scheduler.pod_counts import label_set
 from tests.support.simulated import (
     HOUR_AGO,
     NOW,

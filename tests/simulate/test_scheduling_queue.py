@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import label_set
 from evenkeel.scheduler.pod_affinity import PodAffinity, PodTerm
+from evenkeel.scheduler.pod_counts import label_set
 from evenkeel.scheduler.volumes import Mounts, PodVolume
 from evenkeel.simulate.pod import InitialPod, Maker, Pod
 from evenkeel.simulate.scheduling_queue import SchedulingQueue

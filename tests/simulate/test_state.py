@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evenkeel.placement.subject import expected_claim
-from evenkeel.scheduler.counts import Requests, label_set
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.pod_affinity import PodAffinity, PodTerm
+from evenkeel.scheduler.pod_counts import Requests, label_set
 from evenkeel.scheduler.volumes import Mounts, PodVolume
 from evenkeel.simulate.bound_claims import VolumeTemplates
 from evenkeel.simulate.node_changes import after

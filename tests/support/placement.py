@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import count
 
-from evenkeel.scheduler.filtering import HardConstraints
 from evenkeel.scheduler.framework import Framework
 from evenkeel.scheduler.incoming import read_incoming_pod
 from evenkeel.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 from evenkeel.scheduler.profile import Cycle
-from evenkeel.scheduler.scoring import SoftConstraints
+from evenkeel.scheduler.spread_filter import HardConstraints
+from evenkeel.scheduler.spread_score import SoftConstraints
 from tests.support.build import constraint, pod, snapshot
 from webhook.kubernetes.features import LATEST
 from webhook.kubernetes.reader import Reader

@@ -23,7 +23,7 @@ from webhook.kubernetes.operators import kinds_named
 from webhook.kubernetes.reader import Reader, brief
 from webhook.kubernetes.scalars import DocumentError
 from webhook.kubernetes.times import days_at
-from webhook.policy import defaults, enforcement, reach
+from webhook.policy import defaults, enforcement, override_reach
 from webhook.policy.defaults import defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
@@ -116,7 +116,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     if not overrides:
         return replace(policy, notes=notes)
 
-    return replace(policy, notes=(*notes, *reach.notes_on(policy)))
+    return replace(policy, notes=(*notes, *override_reach.notes_on(policy)))
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from certs.following import Followed
 from webhook.kubernetes.documents import decoded
 from webhook.kubernetes.names import SKIP_LABEL
-from webhook.policy import reach
+from webhook.policy import override_reach
 from webhook.policy.parsing import BUILT_IN, parse_policy
 from webhook.policy.policy import STATES, PolicyError
 from webhook.server.health import Check
@@ -58,7 +58,7 @@ class PolicyFile:
         if not self.reviewer.policy.overrides:
             return 0
 
-        return len(reach.ends(self.reviewer.policy, self.reviewer.today())[state])
+        return len(override_reach.ends(self.reviewer.policy, self.reviewer.today())[state])
 
     def _refuse(self, problem: str) -> None:
         """Log and count a problem once."""

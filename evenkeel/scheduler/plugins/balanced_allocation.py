@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from evenkeel.scheduler.counts import Usage
-from evenkeel.scheduler.fit import balanced_allocation, is_best_effort
 from evenkeel.scheduler.plugins.plugin import Plugin
+from evenkeel.scheduler.pod_counts import Usage
 from evenkeel.scheduler.profile import BALANCED_ALLOCATION
+from evenkeel.scheduler.resource_fit import balanced_allocation, is_best_effort
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evenkeel.scheduler.fit import MAX_NODE_SCORE
 from evenkeel.scheduler.images import NO_IMAGES
 from evenkeel.scheduler.plugins.plugin import Parts, Plugin
 from evenkeel.scheduler.profile import IMAGE_LOCALITY
+from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE
 from evenkeel.scheduler.scheduler_nodes import ImageState
 from webhook.spread.nodes import NodeSet
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from evenkeel.scheduler.counts import LabelSet, PodInfo
-from evenkeel.scheduler.fit import MAX_NODE_SCORE
 from evenkeel.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal
 from evenkeel.scheduler.pod_affinity import PodAffinity, PodTerm
+from evenkeel.scheduler.pod_counts import LabelSet, PodInfo
 from evenkeel.scheduler.profile import INTER_POD_AFFINITY, Cycle
+from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE
 from evenkeel.scheduler.topology_counts import TopologyCounts
 from webhook.kubernetes.labels import Labels
 from webhook.spread.nodes import NodeSet, union

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal
+from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import NODE_PORTS, Cycle
 from webhook.spread.nodes import NodeSet
 

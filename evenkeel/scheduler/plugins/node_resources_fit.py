@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from copy import copy
 from functools import cached_property, lru_cache, partial
 
-from evenkeel.scheduler.counts import UNUSED, Usage
-from evenkeel.scheduler.fit import PODS, allocation, asked_of_node, shortages
 from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage, OfUsage
 from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal
+from evenkeel.scheduler.pod_counts import UNUSED, Usage
 from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, Cycle
+from evenkeel.scheduler.resource_fit import PODS, allocation, asked_of_node, shortages
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 from webhook.spread.nodes import NodeSet, union
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from evenkeel.scheduler.attached_volumes import AttachedVolume, SchedulerError
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal
+from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import NODE_VOLUME_LIMITS, Cycle
 from evenkeel.scheduler.storage import CSINode, Storage
 from webhook.spread.nodes import NodeSet

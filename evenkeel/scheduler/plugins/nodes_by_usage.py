@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Generic, TypeVar
 
-from evenkeel.scheduler.counts import UNUSED, Usage
+from evenkeel.scheduler.pod_counts import UNUSED, Usage
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 from webhook.spread.nodes import NodeSet, union
 

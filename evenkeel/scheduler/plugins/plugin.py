@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from evenkeel.scheduler.counts import PodInfo, Usage
-from evenkeel.scheduler.fit import MAX_NODE_SCORE
 from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
+from evenkeel.scheduler.pod_counts import PodInfo, Usage
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 from evenkeel.scheduler.storage import Storage
 from webhook.spread.nodes import NodeSet

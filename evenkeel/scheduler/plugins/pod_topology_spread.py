@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenkeel.scheduler.counts import PodInfo
-from evenkeel.scheduler.filtering import HardConstraints, Verdicts
-from evenkeel.scheduler.fit import MAX_NODE_SCORE
 from evenkeel.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal
+from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import Cycle
-from evenkeel.scheduler.scoring import SoftConstraints
+from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE
+from evenkeel.scheduler.spread_filter import HardConstraints, Verdicts
+from evenkeel.scheduler.spread_score import SoftConstraints
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.nodes import NodeSet
 

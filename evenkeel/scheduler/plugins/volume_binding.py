@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from evenkeel.objects.quantities import whole
 from evenkeel.scheduler.attached_volumes import SchedulerError, is_owned, not_owned
-from evenkeel.scheduler.fit import MAX_NODE_SCORE, on_line
 from evenkeel.scheduler.in_tree_volumes import IN_TREE, TranslationError
 from evenkeel.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Reason, Refusal
 from evenkeel.scheduler.plugins.volume_restrictions import not_found
 from evenkeel.scheduler.profile import VOLUME_BINDING, Cycle
+from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE, on_line
 from evenkeel.scheduler.storage import CAPACITIES, Claim, PersistentVolume, StorageCapacity, StorageClass
 from webhook.spread.affinity import NodeTerm
 from webhook.spread.nodes import NodeSet, positions, union

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Reason, Refusal
+from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import VOLUME_RESTRICTIONS, Cycle
 from evenkeel.scheduler.storage import ONE_POD
 from evenkeel.scheduler.volumes import ClaimKey, Mounts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.scheduler.counts import Usage
 from evenkeel.scheduler.plugins.balanced_allocation import BalancedAllocation
+from evenkeel.scheduler.pod_counts import Usage
 from tests.support.attempts import (
     cycle,
     node,

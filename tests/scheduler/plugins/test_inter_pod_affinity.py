@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.framework import Framework, feasible_nodes
 from evenkeel.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from evenkeel.scheduler.pod_counts import PodInfo
 from tests.support.attempts import cycle, node, refusals, scores
 from tests.support.placement import bound
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.plugins.node_ports import NodePorts
+from evenkeel.scheduler.pod_counts import PodInfo
 from tests.support.attempts import cycle, node, refusals
 from tests.support.placement import bound
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenkeel.scheduler.counts import Usage
 from evenkeel.scheduler.plugins.node_resources_fit import NodeResourcesFit, insufficient
 from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
+from evenkeel.scheduler.pod_counts import Usage
 from tests.support.attempts import (
     BIG,
     cycle,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.framework import Framework, find_feasible, message
 from evenkeel.scheduler.plugins.node_volume_limits import TOO_MANY
+from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import NODE_VOLUME_LIMITS
 from evenkeel.scheduler.volumes import Mounts, PodVolume
 from tests.support.claims import EBS, claim, csi_driver, csi_node, storage_class, using, volume

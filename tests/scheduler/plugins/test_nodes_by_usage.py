@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenkeel.scheduler.counts import Usage
 from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
+from evenkeel.scheduler.pod_counts import Usage
 from tests.support.attempts import cycle, node
 from tests.support.placement import bound
 

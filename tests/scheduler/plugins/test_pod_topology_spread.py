@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.framework import find_feasible
 from evenkeel.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from evenkeel.scheduler.pod_counts import PodInfo
 from tests.support.attempts import INFRA, UNTOLERATED, cycle, node, refusals
 from tests.support.placement import HARD, SOFT, bound
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.scheduler.counts import PodInfo
 from evenkeel.scheduler.framework import Framework, find_feasible, message
 from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
+from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import VOLUME_RESTRICTIONS
 from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import attempted, node, running

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from evenkeel.scheduler.counts import LabelSet, PodGroup
+from evenkeel.scheduler.pod_counts import LabelSet, PodGroup
 from evenkeel.scheduler.snapshot import Snapshot
 from webhook.kubernetes.features import Features
 from webhook.spread.constraint import Constraint

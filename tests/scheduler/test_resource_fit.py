@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.scheduler.counts import NO_REQUESTS, UNUSED, Requests, Usage
-from evenkeel.scheduler.fit import (
+from evenkeel.scheduler.pod_counts import NO_REQUESTS, UNUSED, Requests, Usage
+from evenkeel.scheduler.resource_fit import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
     TO_CAPACITY,

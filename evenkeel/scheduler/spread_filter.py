@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenkeel.scheduler.domain_counts import DomainCounts, count_domains
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.spread_counts import DomainCounts, count_domains
 from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import policy
+from webhook.policy.override_reach import ends
 from webhook.policy.policy import ENDED, ENDS_SOON, Override, covered_by
-from webhook.policy.reach import ends
 
 TEAM, ENV = {"team": "a"}, {"env": "prod"}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.lint.positions import comments, spans
+from evenkeel.lint.yaml_positions import comments, spans
 from webhook.kubernetes.documents import read_documents
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.lint.helm_templates import advice_for_template, completed, has_placeholders, should_parse
 from evenkeel.lint.notes import PATCH, UNRENDERED_TEMPLATE
-from evenkeel.lint.templates import advice_for_template, completed, has_placeholders, should_parse
 from tests.support.build import policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.kubernetes.scalars import DocumentError, SyntaxFault

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from evenkeel.clusters import known as clusters
+from evenkeel.clusters import known_cluster
 from evenkeel.clusters.contents import Contents
 from evenkeel.clusters.sources import Source
 from evenkeel.scheduler.storage_objects import STORAGE_RESOURCES
@@ -39,7 +39,7 @@ def _hidden(obj, missing):
 
 
 def read(wanted=lambda _: True, **options):
-    return clusters.read(Source("live"), None, wanted, **options)
+    return known_cluster.read(Source("live"), None, wanted, **options)
 
 
 def test_pods_that_are_asked_for_and_all_else_but_nodes(cluster):
@@ -77,10 +77,10 @@ def test_the_version_is_that_of_the_cluster(cluster):
     cluster(node("n1"), version="v1.33.13")
 
     assert 33 == read().features.minor
-    assert 36 == clusters.read(Source("live"), "1.36", lambda _: False).features.minor, "the one that is given"
+    assert 36 == known_cluster.read(Source("live"), "1.36", lambda _: False).features.minor, "the one that is given"
     cluster(node("n1"))
     assert LATEST == read().features
-    assert 36 == clusters.read(Source("live"), "1.36", lambda _: False).features.minor
+    assert 36 == known_cluster.read(Source("live"), "1.36", lambda _: False).features.minor
 
 
 def test_objects_besides_replace_those_of_the_same_name(cluster):
@@ -136,7 +136,7 @@ def test_what_matters_for_some_pods_only_is_in_no_note(cluster, resource):
 def test_budgets_that_a_file_of_kubectl_lacks_are_not_known(cluster, time, source, known):
     cluster(node("n1"), time=time)
 
-    assert known == (clusters.read(Source(source), None, lambda _: True).snapshot.budgets is not None)
+    assert known == (known_cluster.read(Source(source), None, lambda _: True).snapshot.budgets is not None)
 
 
 def test_a_class_of_which_a_file_has_none_is_named(cluster):
@@ -144,10 +144,10 @@ def test_a_class_of_which_a_file_has_none_is_named(cluster):
     high = pod(spec={"priorityClassName": "high", "containers": []})
 
     assert ["The file has no PriorityClass: assuming the value 0 for high; if it is another, dump again."] == list(
-        clusters.unlisted_classes(high, read())
+        known_cluster.unlisted_classes(high, read())
     )
-    assert [] == list(clusters.unlisted_classes(high, read(more=[priority_class("high", 5)])))
-    assert [] == list(clusters.unlisted_classes(pod(spec={"containers": []}), read()))
+    assert [] == list(known_cluster.unlisted_classes(high, read(more=[priority_class("high", 5)])))
+    assert [] == list(known_cluster.unlisted_classes(pod(spec={"containers": []}), read()))
 
 
 def test_an_object_that_cannot_be_read_is_named(cluster):
@@ -184,7 +184,7 @@ READABLE = [
 
 @pytest.mark.parametrize("obj", READABLE, ids=lambda obj: obj["kind"])
 def test_what_can_be_read_is_not_refused(obj):
-    assert () == clusters.unreadable(obj, KINDS)
+    assert () == known_cluster.unreadable(obj, KINDS)
 
 
 TEMPLATE, OBJECT = "spec.template: found {}, wanted a Pod template", "must be an object"
@@ -214,19 +214,19 @@ UNREADABLE = [
 
 @pytest.mark.parametrize(("obj", "why"), UNREADABLE, ids=[why for _, why in UNREADABLE])
 def test_what_cannot_be_read_is_named_with_its_path_in_the_object(obj, why):
-    assert (why,) == clusters.unreadable(obj, KINDS)
+    assert (why,) == known_cluster.unreadable(obj, KINDS)
 
 
 def test_metadata_of_another_form_stay_as_they_are():
-    assert {"metadata": "x"} == clusters.in_namespace({"metadata": "x"}, "shop")
-    assert {"metadata": {"namespace": 7}} == clusters.in_namespace({"metadata": {"namespace": 7}}, "shop")
-    assert {"metadata": {"namespace": "shop"}} == clusters.in_namespace({"metadata": None}, "shop")
+    assert {"metadata": "x"} == known_cluster.in_namespace({"metadata": "x"}, "shop")
+    assert {"metadata": {"namespace": 7}} == known_cluster.in_namespace({"metadata": {"namespace": 7}}, "shop")
+    assert {"metadata": {"namespace": "shop"}} == known_cluster.in_namespace({"metadata": None}, "shop")
 
 
 def test_a_version_that_is_not_known_is_said_to_be_assumed(cluster):
     cluster(node("n1"))
-    assert (clusters.ASSUMED.format("1.37"),) == read().assumed
-    assert () == clusters.read(Source("live"), "1.33", lambda _: True).assumed
+    assert (known_cluster.ASSUMED.format("1.37"),) == read().assumed
+    assert () == known_cluster.read(Source("live"), "1.33", lambda _: True).assumed
     cluster(node("n1"), version="v1.33.13")
     assert () == read().assumed
 
@@ -240,7 +240,7 @@ def test_without_a_version_that_of_the_newest_kubelet_is_assumed(cluster, others
     cluster(*nodes)
 
     assert (33, len(nodes)) == (read().features.minor, len(read().snapshot.nodes))
-    assert (clusters.ASSUMED.format("1.33, the version of the newest kubelet"),) == read().assumed
+    assert (known_cluster.ASSUMED.format("1.33, the version of the newest kubelet"),) == read().assumed
 
 
 def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
@@ -258,17 +258,17 @@ def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
 
     monkeypatch.setattr("evenkeel.clusters.reading.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
 
-    assert 2 == len(clusters.read(Source("live"), None, lambda _: False, through=through).snapshot.nodes)
+    assert 2 == len(known_cluster.read(Source("live"), None, lambda _: False, through=through).snapshot.nodes)
 
 
 def test_a_file_without_nodes_is_said_to_have_none(cluster):
     cluster(pod())
-    (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True, needs_nodes=False).notes
+    (note,) = known_cluster.read(Source("dump.yaml"), None, lambda _: True, needs_nodes=False).notes
 
     assert note.startswith("The file has no Node")
     assert () == read().notes
     cluster(node("n1"))
-    assert () == clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+    assert () == known_cluster.read(Source("dump.yaml"), None, lambda _: True).notes
 
 
 def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
@@ -276,9 +276,9 @@ def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
     said = "dump.yaml: holds no Node; kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
     cluster(pod())
     with pytest.raises(UsageError, match=f"^{re.escape(said)}$"):
-        clusters.read(Source("dump.yaml"), None, lambda _: True)
+        known_cluster.read(Source("dump.yaml"), None, lambda _: True)
     cluster(pod(), time="2026-01-31T10:00:00Z")
-    assert 1 == len(clusters.read(Source("dump.yaml"), None, lambda _: True).pods)
+    assert 1 == len(known_cluster.read(Source("dump.yaml"), None, lambda _: True).pods)
 
 
 @pytest.mark.parametrize(
@@ -294,14 +294,14 @@ def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
 def test_what_may_not_be_read_of_volumes_is_known(cluster, source, fields, unread):
     cluster(node("n1"), **fields)
 
-    assert unread == clusters.read(Source(source), None, lambda _: False, "shop").snapshot.storage.unread
+    assert unread == known_cluster.read(Source(source), None, lambda _: False, "shop").snapshot.storage.unread
 
 
 def test_a_file_of_kubectl_that_has_objects_of_volumes_has_them_all(cluster):
     of_nodes = csi_node("n1"), csi_driver(), capacity("c", "5Gi", "a"), attachment("at", "n1", "pv-1")
     cluster(node("n1"), claim("data"), volume("pv-1"), storage_class(), *of_nodes)
 
-    assert set() == clusters.read(Source("all.yaml"), None, lambda _: False).snapshot.storage.unread
+    assert set() == known_cluster.read(Source("all.yaml"), None, lambda _: False).snapshot.storage.unread
 
 
 @pytest.mark.parametrize(
@@ -315,10 +315,10 @@ def test_a_file_of_kubectl_that_has_objects_of_volumes_has_them_all(cluster):
 )
 def test_where_a_cluster_is_from(cluster, source, named):
     cluster(node("n1"), version="v1.33.13")
-    found = clusters.origin(source, read()._replace(time="2026-01-31T10:00:00Z"))
+    found = known_cluster.origin(source, read()._replace(time="2026-01-31T10:00:00Z"))
 
     assert (named, 33, "2026-01-31T10:00:00Z") == found
-    assert clusters.origin(source, read()).read is not None, "now"
+    assert known_cluster.origin(source, read()).read is not None, "now"
 
 
 def test_only_a_pod_of_the_core_group_is_a_pod(cluster):
@@ -331,7 +331,7 @@ def said(ref):
     """What is said of an object, `Kind namespace/name`, that is not in the cluster."""
     kind, _, rest = ref.partition(" ")
     api_version = "v1" if kind == "Pod" else "apps/v1"
-    return clusters.not_found(ObjectRef(api_version, kind, *rest.split("/")), read())
+    return known_cluster.not_found(ObjectRef(api_version, kind, *rest.split("/")), read())
 
 
 HERE = (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.scheduler.scoring import normalized, rounded, topology_normalizing_weight
+from evenkeel.scheduler.spread_score import normalized, rounded, topology_normalizing_weight
 from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed, score_nodes, worth
 from webhook.kubernetes.features import LATEST
 

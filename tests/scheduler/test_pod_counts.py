@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from evenkeel.scheduler.counts import BoundPod, NodeUsage, PodCounts, PodGroup, Requests, Usage, label_set
+from evenkeel.scheduler.pod_counts import BoundPod, NodeUsage, PodCounts, PodGroup, Requests, Usage, label_set
 
 WEB, API = (("app", "web"),), (("app", "api"),)
 PODS = st.builds(BoundPod, st.sampled_from((WEB, API)), st.sampled_from("ab"))

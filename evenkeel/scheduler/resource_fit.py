@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from evenkeel.scheduler.counts import Requests, Scalars, Usage
+from evenkeel.scheduler.pod_counts import Requests, Scalars, Usage
 from evenkeel.scheduler.resources import is_extended
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 from webhook.kubernetes.features import Features

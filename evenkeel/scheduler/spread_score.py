@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from evenkeel.scheduler.domain_counts import DomainCounts, DomainOf, NodesOf, counted_by
-from evenkeel.scheduler.fit import MAX_NODE_SCORE
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE
+from evenkeel.scheduler.spread_counts import DomainCounts, DomainOf, NodesOf, counted_by
 from webhook.kubernetes.names import HOSTNAME
 from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet

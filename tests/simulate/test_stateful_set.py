@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkeel.simulate.node_changes import after
-from evenkeel.simulate.stateful import StatefulSet
+from evenkeel.simulate.stateful_set import StatefulSet
 from evenkeel.simulate.step import parse_step
 from tests.support.simulated import maker, nodes, nowhere, state
 from webhook.kubernetes.update_strategies import StatefulSetUpdate

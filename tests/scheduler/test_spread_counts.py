@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.scheduler.counts import PodGroup
-from evenkeel.scheduler.domain_counts import DomainCounts, count, counted_by
 from evenkeel.scheduler.incoming import IncomingPod
+from evenkeel.scheduler.pod_counts import PodGroup
 from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.spread_counts import DomainCounts, count, counted_by
 from tests.support.build import constraint, pod, snapshot
 from webhook.kubernetes.features import features
 from webhook.spread.constraint import parse_constraints
