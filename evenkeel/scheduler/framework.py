@@ -141,7 +141,7 @@ class Framework:
         )
         new._plugins = {name: plugin.of(new.cycle) for name, plugin in self._plugins.items()}
         new._following = []
-        for cached in ("searched", "usable", "_pre_filter", "_scoring_usage"):
+        for cached in ("searched", "usable", "_pre_filter"):
             new.__dict__.pop(cached, None)
         return new
 
@@ -322,10 +322,9 @@ class Framework:
                 continue
             plugin, by_node = self.plugin(kind.name), dict[str, int]()
             if kind.scores_usage:
-                for node in nodes.members(candidates):
-                    score = plugin.score_usage(node.allocatable, usage.get(node.name, UNUSED))
-                    if score is not None:
-                        by_node[node.name] = score
+                if score_of := plugin.usage_score():
+                    for node in nodes.members(candidates):
+                        by_node[node.name] = score_of(node.allocatable, usage.get(node.name, UNUSED))
             else:
                 for part, score in plugin.scores(candidates) or ():
                     by_node.update(dict.fromkeys(nodes.names(part), score))
@@ -353,23 +352,22 @@ class Framework:
                     break
         return best
 
-    def _score_usage(self, allocatable: Allocatable, usage: Usage) -> int:
-        """Return the weighted sum of what the plugins make of the usage of a node."""
-        return sum([weight * (plugin.score_usage(allocatable, usage) or 0) for weight, plugin in self._scoring_usage])
-
     @cached_property
     def _scores_of_usage(self) -> NodesByUsage[int]:
         """The nodes by what the plugins make of their usage; Pods that are scored alike share it."""
-        weights = tuple([(weight, plugin.name) for weight, plugin in self._scoring_usage])
-        asked = "score", self.cycle.pod.requests, self.cycle.profile.strategy, self.cycle.profile.balanced, weights
-        return self._usage.grouped(asked, self._score_usage)
+        pod, profile = self.cycle.pod, self.cycle.profile
+        weights = tuple([(kind.name, profile.weights.get(kind.name, 0)) for kind in PLUGINS if kind.scores_usage])
+        scores = [
+            (weight, score_of) for name, weight in weights if weight and (score_of := self.plugin(name).usage_score())
+        ]
 
-    @cached_property
-    def _scoring_usage(self) -> list[tuple[int, Plugin]]:
-        """The plugins that score each node by its usage, with their weights."""
-        weights = self.cycle.profile.weights
-        names = [kind.name for kind in PLUGINS if kind.scores_usage and kind.name in weights]
-        return [(weights[name], self.plugin(name)) for name in names]
+        def score(allocatable: Allocatable, usage: Usage) -> int:
+            total = 0
+            for weight, score_of in scores:
+                total += weight * score_of(allocatable, usage)
+            return total
+
+        return self._usage.grouped(("score", pod.requests, profile.strategy, profile.balanced, weights), score)
 
     def _by_other_scores(self, candidates: NodeSet) -> Parts:
         """Return the candidates by the total of all plugins that do not score each node by its usage."""

@@ -145,8 +145,6 @@ def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Alloc
 
     upstream: fit.go:nodeResourceStrategyTypeMap (v1.37)
     """
-    if strategy == USUAL_SCORING:
-        return least_allocated(requests, allocatable, usage)
     score = weights = 0
     for name, weight in strategy.resources:
         requested, _, capacity = _amounts(name, requests, allocatable, usage, non_zero=True)
@@ -223,21 +221,13 @@ def is_best_effort(requests: Requests, resources: Sequence[str] = (CPU, MEMORY))
     return not any(known.get(name, scalars.get(name, 0)) for name in resources)
 
 
-def balanced_allocation(
-    requests: Requests,
-    allocatable: Allocatable,
-    usage: Usage,
-    features: Features,
-    resources: Sequence[str] = (CPU, MEMORY),
-) -> int:
+def balanced_allocation(features: Features, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """
-    Return the score of a node, 0 to 100: how alike the shares of its resources in use are with the Pod, and since 1.36
-    whether they are more alike than without it.
+    Return the score of a node, 0 to 100: how alike the shares of its CPU and memory in use are with the Pod, and since
+    1.36 whether they are more alike than without it.
 
     upstream: balanced_allocation.go:balancedResourceScorer (v1.37)
     """
-    if tuple(resources) != (CPU, MEMORY):
-        return _balance_of(requests, allocatable, usage, features, resources)
     with_pod = _balance(usage.milli_cpu + requests.milli_cpu, usage.memory + requests.memory, allocatable)
     if not features.scores_balance_gained:
         return with_pod
@@ -261,9 +251,10 @@ def _balance(milli_cpu: int, memory: int, allocatable: Allocatable) -> int:
     return int((1 - abs((cpu_share - memory_share) / 2)) * float(MAX_NODE_SCORE))
 
 
-def _balance_of(
-    requests: Requests, allocatable: Allocatable, usage: Usage, features: Features, resources: Sequence[str]
+def balanced_allocation_of(
+    resources: Sequence[str], features: Features, requests: Requests, allocatable: Allocatable, usage: Usage
 ) -> int:
+    """Return the score of a node, 0 to 100, as `balanced_allocation` does, by other resources."""
     amounts = [_amounts(name, requests, allocatable, usage, non_zero=False) for name in resources]
     with_pod = _deviating(min(requested / there, 1.0) for requested, _, there in amounts if there)
     if not features.scores_balance_gained:

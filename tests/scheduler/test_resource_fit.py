@@ -16,6 +16,7 @@ from evenkeel.scheduler.resource_fit import (
     ScoringStrategy,
     allocation,
     balanced_allocation,
+    balanced_allocation_of,
     heeded,
     is_best_effort,
     least_allocated,
@@ -127,7 +128,7 @@ BALANCED = [  # in 1.35, and since 1.36
 
 @pytest.mark.parametrize(("name", "old", "new", "requests", "usage"), BALANCED, ids=[case[0] for case in BALANCED])
 def test_balanced_allocation(name, old, new, requests, usage):
-    assert (old, new) == tuple(balanced_allocation(requests, NODE, usage, features(minor)) for minor in (35, 36))
+    assert (old, new) == tuple(balanced_allocation(features(minor), requests, NODE, usage) for minor in (35, 36))
 
 
 CPU_AND_GPU = (("cpu", 3), ("a.b/gpu", 1))
@@ -184,14 +185,14 @@ def test_the_balance_of_other_resources():
     node = Allocatable(1000, 1000, 1000)
     requests = Requests(1000, 500, 0, (("a.b/gpu", 1),))
 
-    assert 59 == balanced_allocation(requests, node, UNUSED, features(35), ("cpu", "memory", "ephemeral-storage"))
-    assert 75 == balanced_allocation(requests, node, UNUSED, features(35), ("cpu", "memory", "a.b/gpu"))
+    assert 59 == balanced_allocation_of(("cpu", "memory", "ephemeral-storage"), features(35), requests, node, UNUSED)
+    assert 75 == balanced_allocation_of(("cpu", "memory", "a.b/gpu"), features(35), requests, node, UNUSED)
     assert is_best_effort(requests, ("ephemeral-storage",))
     assert not is_best_effort(requests, ("a.b/gpu",))
 
 
 def test_a_node_that_lacks_cpu_or_memory_is_in_balance():
-    assert 100 == balanced_allocation(Requests(1, 1), Allocatable(4000), UNUSED, features(35))
+    assert 100 == balanced_allocation(features(35), Requests(1, 1), Allocatable(4000), UNUSED)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_scores_lie_between_0_and_100_and_more_pods_never_make_room(requests, po
         assert set(shortages(requests, node, before)) <= set(shortages(requests, node, usage))
         assert least_allocated(requests, node, before) >= least_allocated(requests, node, usage)
     for features_ in (features(35), LATEST):
-        assert 50 <= balanced_allocation(requests, node, usage, features_) <= 100
+        assert 50 <= balanced_allocation(features_, requests, node, usage) <= 100
     assert 0 <= least_allocated(requests, node, usage) <= 100
 
 

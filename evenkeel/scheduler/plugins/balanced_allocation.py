@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import partial
 
+from evenkeel.scheduler.plugins.nodes_by_usage import OfUsage
 from evenkeel.scheduler.plugins.plugin import Plugin
-from evenkeel.scheduler.pod_counts import Usage
 from evenkeel.scheduler.profile import BALANCED_ALLOCATION
-from evenkeel.scheduler.resource_fit import balanced_allocation, is_best_effort
-from evenkeel.scheduler.scheduler_nodes import Allocatable
+from evenkeel.scheduler.resource_fit import CPU, MEMORY, balanced_allocation, balanced_allocation_of, is_best_effort
 
 
 class BalancedAllocation(Plugin):
     name = BALANCED_ALLOCATION
     scores_usage = True
 
-    def score_usage(self, allocatable: Allocatable, usage: Usage) -> int | None:
+    def usage_score(self) -> OfUsage[int] | None:
         """
         Score how evenly the node would be used.
 
         upstream: balanced_allocation.go:BalancedAllocation.Score (v1.37)
         """
-        if self._skips:
+        requests, features, resources = self.cycle.pod.requests, self.cycle.features, self.cycle.profile.balanced
+        if features.skips_best_effort and is_best_effort(requests, resources):
             return None
-        cycle = self.cycle
-        return balanced_allocation(cycle.pod.requests, allocatable, usage, cycle.features, cycle.profile.balanced)
-
-    @cached_property
-    def _skips(self) -> bool:
-        """Whether the Pod is not scored, on any node."""
-        return self.cycle.features.skips_best_effort and is_best_effort(
-            self.cycle.pod.requests, self.cycle.profile.balanced
-        )
+        if resources == (CPU, MEMORY):
+            return partial(balanced_allocation, features, requests)
+        return partial(balanced_allocation_of, resources, features, requests)

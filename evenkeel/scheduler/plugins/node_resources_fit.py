@@ -10,7 +10,7 @@ from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsag
 from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from evenkeel.scheduler.pod_counts import UNUSED, Usage
 from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, Cycle
-from evenkeel.scheduler.resource_fit import PODS, allocation, asked_of_node, shortages
+from evenkeel.scheduler.resource_fit import PODS, USUAL_SCORING, allocation, asked_of_node, least_allocated, shortages
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 from webhook.spread.nodes import NodeSet, union
 
@@ -85,13 +85,16 @@ class NodeResourcesFit(Plugin):
         self._by_shortages.look_at(remaining)
         return remaining & self._by_shortages.by_answer.get((), 0)
 
-    def score_usage(self, allocatable: Allocatable, usage: Usage) -> int:
+    def usage_score(self) -> OfUsage[int]:
         """
         Score the room that the Pod leaves on the node.
 
         upstream: fit.go:Fit.Score (v1.37)
         """
-        return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, allocatable, usage)
+        strategy, requests = self.cycle.profile.strategy, self.cycle.pod.requests
+        return (
+            partial(least_allocated, requests) if strategy == USUAL_SCORING else partial(allocation, strategy, requests)
+        )
 
     def try_usage(self, node: SchedulerNode, usage: Usage) -> None:
         self._by_shortages.try_usage(node, usage)

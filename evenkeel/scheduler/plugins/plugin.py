@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage
+from evenkeel.scheduler.plugins.nodes_by_usage import ChangingUsage, OfUsage
 from evenkeel.scheduler.pod_counts import PodInfo, Usage
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.resource_fit import MAX_NODE_SCORE
-from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
+from evenkeel.scheduler.scheduler_nodes import SchedulerNode
 from evenkeel.scheduler.storage import Storage
 from webhook.spread.nodes import NodeSet
 
@@ -61,7 +61,7 @@ class Plugin:
     One plugin for one attempt to place a Pod; a subclass implements the extension points that upstream's plugin has.
 
     One that `counts_pods` answers by the Pods that are there.  It follows Pods that come and go, in its own copy.
-    One that `scores_usage` scores each node by what is allocatable and used there: by `score_usage`, not by `scores`.
+    One that `scores_usage` scores each node by what is allocatable and used there: by `usage_score`, not by `scores`.
     """
 
     name = ""
@@ -99,8 +99,8 @@ class Plugin:
         """Return the candidates by their score, 0 to 100, or None if the plugin does not score this Pod."""
         return None
 
-    def score_usage(self, allocatable: Allocatable, usage: Usage) -> int | None:
-        """Return the score of a node with this usage, or None if the plugin does not score this Pod."""
+    def usage_score(self) -> OfUsage[int] | None:
+        """Return the function that scores a node by its usage, or None if the plugin does not score this Pod."""
         return None
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:

@@ -16,14 +16,12 @@ from tests.support.attempts import (
 def test_since_1_33_a_pod_without_requests_is_not_scored(minor, scored):
     plugin = BalancedAllocation(cycle(node("n1"), containers=[{"name": "c", "image": "i"}], minor=minor))
 
-    assert scored == (plugin.score_usage(plugin.nodes.get("n1").allocatable, Usage()) is not None)
+    assert scored == (plugin.usage_score() is not None)
 
 
 def test_a_node_is_better_where_the_pod_evens_out_the_shares():
     memory_alone = [{"name": "c", "image": "i", "resources": {"requests": {"memory": "2Gi"}}}]
     plugin = BalancedAllocation(cycle(node("n1"), containers=memory_alone))
-    n1 = plugin.nodes.get("n1")
+    n1, score = plugin.nodes.get("n1"), plugin.usage_score()
 
-    assert plugin.score_usage(n1.allocatable, Usage(1, milli_cpu=2_000)) > plugin.score_usage(
-        n1.allocatable, Usage(1, memory=2 << 30)
-    )
+    assert score(n1.allocatable, Usage(1, milli_cpu=2_000)) > score(n1.allocatable, Usage(1, memory=2 << 30))
