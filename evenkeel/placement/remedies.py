@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from evenkeel.placement import affinity_changes, template_edits, volume_changes
@@ -393,8 +393,11 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
     constraint, snapshot = counts.constraint, cycle.snapshot
     key, nodes = constraint.topology_key, cycle.snapshot.nodes
     counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle))) & nodes.domains(key)[domain]
-    bare = [named for node in nodes.names(counted) for named in snapshot.pods_of(node) if _is_bare(named, cycle)]
-    bare = sorted(named for named in bare if constraint.selector.matches(dict(named.pod.labels)))
+    groups = snapshot.pods.get(cycle.pod.namespace, {}).items()
+    matched = {labels: group.nodes for labels, group in groups if constraint.selector.matches(group.labels)}
+    of_matched = nodes.names(counted & nodes.named(chain.from_iterable(matched.values())))
+    there = [named for node in of_matched for named in snapshot.pods_of(node) if named.pod.labels in matched]
+    bare = sorted(named for named in there if _is_bare(named, cycle))
     least = max(1, counts.skew(domain, counts.min_match_num) - constraint.max_skew)
     for number in range(least, min(len(bare), MOST_PODS_DELETED) + 1):
         yield _deleted(cycle, bare[:number], f"on {domain}" if key == HOSTNAME else place_name(key, domain))
