@@ -11,9 +11,8 @@ from evenkeel.simulate.run import Plan
 from evenkeel.terminal.processes import cpus
 from webhook.cli.usage import UsageError
 
-ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
+PODS_ALONE = 100  # What one process places by itself while another begins, in a tenth of a second.
 FIRST_ASKED = 100
-TOGETHER = 2  # Runs that a process does between two moves of the bar: those begun are in vain where runs end early.
 
 OfRun = TypeVar("OfRun")
 OneRun = Callable[[Plan, int, int], OfRun]  # A function of a module, so that other processes find it.
@@ -26,20 +25,20 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
     UsageError if a process was killed.
     """
     gc.freeze()  # What was read stays: no collection looks at it in each run, in no process.
-    for i in range(min(runs, ALONE)):
-        yield run(plan, seed, i)
-    left = [range(i, min(i + TOGETHER, runs)) for i in range(ALONE, runs, TOGETHER)]
-    processes = min(cpus(), len(left))
+    alone = min(runs, max(1, PODS_ALONE // max(1, plan.touched)))  # The first: others continue with what it has found.
+    processes = min(cpus(), runs - alone)
     if processes < 2:
-        yield from (run(plan, seed, i) for batch in left for i in batch)
+        alone = runs
+    for i in range(alone):
+        yield run(plan, seed, i)
+    if alone == runs:
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(run, plan, seed)) as pool:
         try:
-            for batch in pool.map(_some, left):
-                yield from cast(list[OfRun], batch)
+            yield from cast(Iterator[OfRun], pool.map(_one, range(alone, runs)))
         except BrokenProcessPool as error:
             raise UsageError("a process was killed, perhaps for lack of memory; set fewer --runs") from error
         finally:
@@ -71,6 +70,6 @@ def _begin(run: OneRun[object], plan: Plan, seed: int) -> None:
     _PLANS.append((run, plan, seed))
 
 
-def _some(numbers: range) -> list[object]:
+def _one(number: int) -> object:
     run, plan, seed = _PLANS[-1]
-    return [run(plan, seed, i) for i in numbers]
+    return run(plan, seed, number)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
+from evenkeel.simulate import simulated_runs
 from evenkeel.simulate.outcomes import run
-from evenkeel.simulate.simulated_runs import ALONE, FIRST_ASKED, TOGETHER, all_runs, until_unchanged
+from evenkeel.simulate.simulated_runs import FIRST_ASKED, PODS_ALONE, all_runs, until_unchanged
 from tests.support.build import constraint
 from tests.support.simulated import deployment, nodes, plan
 
 
-def test_runs_come_in_their_order_from_several_processes():
-    """Runs by chance, some of which others do."""
-    planned = plan([*nodes("a=2 b=2"), *deployment(constraint(), replicas=4, on=["a1", "b1"])], "scale=6")
-    number = ALONE + 3 * TOGETHER + 1
-
-    assert [run(planned, 1, i) for i in range(number)] == list(all_runs(run, planned, 1, number))
+def noting_process(planned, seed, number):
+    return os.getpid(), run(planned, seed, number)
 
 
-def test_few_runs_are_done_by_one_process():
-    planned = plan([*nodes("a=2 b=2"), *deployment(constraint(), replicas=4)], "scale=6")
+@pytest.mark.parametrize(
+    ("replicas", "number", "processes"), [(4, 3, 1), (4, PODS_ALONE, 2), (PODS_ALONE, 3, 2), (PODS_ALONE, 2, 1)]
+)
+def test_runs_come_in_their_order_from_all_processes(monkeypatch, replicas, number, processes):
+    """Few Pods are placed by one process: others begin slowly."""
+    monkeypatch.setattr(simulated_runs, "cpus", lambda: 2)
+    planned = plan([*nodes("a=2 b=2"), *deployment(constraint(), replicas=replicas, on=["a1", "b1"])], "scale=6")
+    numbers, outcomes = zip(*all_runs(noting_process, planned, 1, number), strict=True)
 
-    assert [run(planned, 1, i) for i in range(ALONE)] == list(all_runs(run, planned, 1, ALONE))
+    assert [run(planned, 1, i) for i in range(number)] == list(outcomes)
+    assert (len(set(numbers)) > 1) == (processes > 1)
 
 
 def test_runs_end_once_half_of_them_have_changed_nothing():
