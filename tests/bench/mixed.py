@@ -16,6 +16,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator, Sequence
+from compileall import compile_dir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -190,6 +191,9 @@ def checked_out(commit: str, folder: Path) -> Path:
 def main(commits: Sequence[str]) -> None:
     with TemporaryDirectory() as temporary:
         trees = [checked_out(commit, Path(temporary, commit)) for commit in commits]
+        for tree in (*trees, ROOT):
+            for name in OURS:
+                compile_dir(tree / name, quiet=2)  # as pip leaves them, also where PYTHONDONTWRITEBYTECODE is set
         fill("bench mixed", rows([*trees, ROOT], Path(temporary)), [machine(), ""])
 
 
