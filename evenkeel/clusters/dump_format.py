@@ -19,12 +19,13 @@ from typing import BinaryIO
 
 from evenkeel.clusters.contents import Contents, FormatError
 from evenkeel.clusters.reduction import as_line, from_line, only_read, only_read_custom
+from webhook.cli.options import DUMP_KIND
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.kubernetes.fields import texts_at
 from webhook.kubernetes.kinds import NO_KINDS, Kinds
 from webhook.kubernetes.references import ObjectRef
 
-DUMP_KIND, VERSION = "ClusterDump", 1
+VERSION = 1
 CHUNK = 1 << 18  # Bytes of lines that are compressed together.
 _GVKS = {kind.gvk for kind in LISTED_RESOURCES}
 

@@ -16,6 +16,7 @@ you name.
 Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
 
+# A hook starts lint for each commit: what few runs need is imported in the functions that need it.
 from __future__ import annotations
 
 import argparse
@@ -194,7 +195,9 @@ def _repaired_sources(
     """
     repaired, rounds = 0, 0
     if args.fix and args.build == AUTO:
-        from evenkeel.lint.repair import MOST_ROUNDS as rounds
+        from evenkeel.lint.repair import MOST_ROUNDS
+
+        rounds = MOST_ROUNDS
     for _ in range(rounds):
         session = begin()
         outcomes = [*_outcomes(session, files)]
@@ -308,7 +311,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
 def _features(args: argparse.Namespace, source: sources.Source) -> Features:
     if not source.cluster:
         return options.features(args.kubernetes_version, args.quiet)
-    from evenkeel.clusters import reading  # Hooks that run before a commit have no cluster.
+    from evenkeel.clusters import reading
 
     return reading.features(args.kubernetes_version, source, quiet=args.quiet)
 
@@ -317,7 +320,7 @@ def _cluster(source: sources.Source, features: Features) -> tuple[ClusterView | 
     """Return the cluster, and what finds the room in it; neither where no cluster is given."""
     if not source.cluster:
         return None, None
-    from evenkeel.clusters.snapshots import snapshot  # Commit hooks have no cluster.
+    from evenkeel.clusters.snapshots import snapshot
     from evenkeel.scheduler.replica_room import room_for
 
     return snapshot(source, features), room_for

@@ -8,6 +8,7 @@ Reads files and judges them, in several processes if there are many.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -309,8 +310,6 @@ _terms: list[LintTerms] = []
 
 def _begin(terms: LintTerms) -> None:
     """Run once in each process: keep the terms; leave Ctrl-C to the parent."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _terms[:] = [terms]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-
-if TYPE_CHECKING:
-    import argparse
 
 GAP = "   "  # between columns
 PART_LIMIT = 8 * LINE_LIMIT

@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.support.build import constraint, namespace, pod, workload
 from tests.support.commands import POLICY, SCRIPTS, commands, nobody_reads, script
 from webhook import __version__
 from webhook.cli import main
-from webhook.cli.main import COMMANDS, GROUPS
+from webhook.cli.main import COMMANDS, GROUPS, IN_CLUSTER
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
 WARNED = workload("StatefulSet", constraint(labelSelector={"matchLabels": {"app": "db"}}), name="db")
@@ -194,18 +195,18 @@ def test_ctrl_c_ends_quietly_while_a_command_is_imported(run, monkeypatch):
 
 EXAMPLES = ROOT / "docs" / "examples"
 NEWER = "--kubernetes-version 1.99"
-IN_CLUSTER = f"--cluster {EXAMPLES}/waiting/cluster.yaml {NEWER}"
+OF_A_DUMP = f"--cluster {EXAMPLES}/waiting/cluster.yaml {NEWER}"
 NOTED = [
     f"admit -f {EXAMPLES}/web.yaml {NEWER}",
-    f"explain deployment/web -n shop {IN_CLUSTER}",
+    f"explain deployment/web -n shop {OF_A_DUMP}",
     f"lint {EXAMPLES}/web.yaml {NEWER}",
     f"manifests --engine policy {NEWER}",
-    f"pending -A {IN_CLUSTER}",
+    f"pending -A {OF_A_DUMP}",
     "policy export --for kube-scheduler",
-    f"report -A {IN_CLUSTER}",
-    f"simulate deployment/web scale=3 -n shop {IN_CLUSTER}",
-    f"simulate scale=3 -f {EXAMPLES}/web.yaml {IN_CLUSTER}",
-    f"simulate drain=a1 -A --runs 2 {IN_CLUSTER}",
+    f"report -A {OF_A_DUMP}",
+    f"simulate deployment/web scale=3 -n shop {OF_A_DUMP}",
+    f"simulate scale=3 -f {EXAMPLES}/web.yaml {OF_A_DUMP}",
+    f"simulate drain=a1 -A --runs 2 {OF_A_DUMP}",
 ]
 
 
@@ -275,3 +276,31 @@ def test_an_error_keeps_its_lines(run):
     code, _, err = run("policy check new", new=POLICY | {"one": 1, "other": 2})
 
     assert (2, 2) == (code, len(err.splitlines()))
+
+
+@pytest.fixture
+def without_tools(monkeypatch):
+    """As in the image of the webhook."""
+    monkeypatch.setitem(sys.modules, "evenkeel", None)
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in IN_CLUSTER])
+def test_a_command_that_is_not_in_the_image_says_where_it_is(without_tools, capsys, command):
+    assert 2 == main.main([command])
+    error = capsys.readouterr().err
+    assert error.startswith(f"evenkeel: {command}: ") and 1 == error.count("\n")
+
+
+def test_help_says_which_commands_the_image_has(without_tools, capsys):
+    with pytest.raises(SystemExit):
+        main.main(["--help"])
+
+    assert f"has only certs, manifests, serve; evenkeel:{__version__}-tools has all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", IN_CLUSTER)
+def test_what_runs_in_the_cluster_is_there_without_the_tools(without_tools, capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main.main([command, "--help"])
+
+    assert 0 == ended.value.code

@@ -142,6 +142,13 @@ UNUSABLE = [
     Unusable("a bad policy", ("--self-signed", "--policy", "bad"), "bad: "),
     Unusable("a policy that is not there", ("--self-signed", "--policy", "none"), "none: No such file"),
     Unusable("a bad cluster", ("--self-signed", "--cluster", "bad"), "bad: "),
+    Unusable(
+        "an empty cluster",
+        ("--self-signed", "--cluster", "empty"),
+        "empty: found no object, wanted what kubectl get -o yaml prints",
+    ),
+    Unusable("a dump", ("--self-signed", "--cluster", "dump"), "dump: found a dump, wanted what kubectl get"),
+    Unusable("a folder", ("--self-signed", "--cluster", "other"), "other: Is a directory, wanted what kubectl get"),
     Unusable("a bad version", ("--self-signed", "--kubernetes-version", "2"), 'found "2", wanted a version such as 1.'),
     Unusable("a bad address", ("--self-signed", "--bind", "nowhere"), '--bind: found "nowhere", wanted HOST:PORT'),
     Unusable(
@@ -171,6 +178,8 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path, case):
     (tmp_path / "other").mkdir()
     certificate(tmp_path / "other")
     (tmp_path / "bad").write_text("nonsense: [")
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "dump").write_text('{"kind": "ClusterDump", "version": 1}\n')
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1] if 'in use' in case.name else 0}"
         done = subprocess.run(

@@ -11,7 +11,7 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 
 @pytest.mark.parametrize(
-    ("objects", "detail"), [(None, "none"), ([NODE], "a dump with 1 nodes")], ids=["none", "a dump"]
+    ("objects", "detail"), [(None, "none"), ([NODE], "a file with 1 nodes")], ids=["none", "a file"]
 )
 def test_what_never_changes_is_always_ready(objects, detail):
     known = None if objects is None else snapshot(*objects)

@@ -822,6 +822,22 @@ def test_every_pod_is_of_one_image(image, name):
 
 
 @pytest.mark.parametrize(
+    ("image", "tools", "name"),
+    [
+        ({}, {}, f"evenkeel:{__version__}-tools"),
+        ({"repository": "a/b", "tag": "c", "digest": DIGEST}, {}, "a/b:c-tools"),
+        ({"tag": "c"}, {"repository": "d", "tag": "e"}, "d:e"),
+        ({"tag": "c"}, {"tag": "e", "digest": DIGEST}, f"evenkeel@{DIGEST}"),
+    ],
+)
+def test_the_report_is_of_the_image_of_the_tools(image, tools, name):
+    values = {"image": image, "report": {"image": tools, "metrics": {"enabled": True}}}
+    (report,) = (obj for obj in render(values) if obj["metadata"]["name"] == "evenkeel-report" and pod_of(obj))
+
+    assert [name] == [container["image"] for container in pod_of(report)["spec"]["containers"]]
+
+
+@pytest.mark.parametrize(
     ("values", "replicas", "budget"),
     [
         ({}, 2, True),

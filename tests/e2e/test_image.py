@@ -15,7 +15,6 @@ import pytest
 
 from tests.support.dockerfile import FILE, of, stages
 from tests.support.serving import PATIENCE, Running, certificate, free_ports, ready, until
-from webhook import __version__
 
 STAGES = stages()
 BUILD, FINAL = STAGES["build"], STAGES["image"]
@@ -74,7 +73,13 @@ def test_the_image_of_the_webhook_says_where_the_tools_are(tree):
         assert (0, "") == (done.returncode, done.stderr)
     else:
         assert (2, 1) == (done.returncode, done.stderr.count("\n"))
-        assert f"evenkeel:{__version__}-tools" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["manifests --rbac evenkeel/evenkeel", "certs issue --name a --dir tls", "--help"])
+def test_both_images_have_what_runs_in_the_cluster(tree, tmp_path, words):
+    done = subprocess.run([tree / "bin" / "evenkeel", *words.split()], cwd=tmp_path, capture_output=True, text=True)
+
+    assert (0, "") == (done.returncode, done.stderr)
 
 
 def test_it_serves_as_nobody_in_particular(tree, open_folder):

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from io import TextIOWrapper
 from types import ModuleType
 from typing import NoReturn
@@ -45,7 +46,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 COMMANDS = {command: help_line for group in GROUPS.values() for command, help_line in group.items()}
 IN_CLUSTER = ("certs", "manifests", "serve")  # All that is in the image of the webhook.
-TOOLS = "evenkeel.commands"
+TOOLS = "evenkeel"
+WITHOUT_TOOLS = (
+    f"has only {', '.join(IN_CLUSTER)}; evenkeel:{__version__}-tools has all commands, and so has what pip installs"
+)
 ASKS_HELP, MEANT = "--help", "; did you mean "
 OVERVIEW = """\
 usage: {name} COMMAND ...
@@ -136,7 +140,8 @@ class TopParser(Parser):
             "\n".join((f"{title}:", *(f"  {command:<12}{help_line}" for command, help_line in group.items())))
             for title, group in GROUPS.items()
         )
-        return OVERVIEW.format(name=self.prog, groups="\n\n".join(groups))
+        overview = OVERVIEW.format(name=self.prog, groups="\n\n".join(groups))
+        return overview if has_tools() else f"{overview}\nThis image {WITHOUT_TOOLS}.\n"
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
@@ -160,6 +165,8 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     named = argv[0] if argv and argv[0] in COMMANDS else ""
+    if named and named not in IN_CLUSTER and not has_tools():
+        raise UsageError(f"{named}: this image {WITHOUT_TOOLS}")
     for command in [named] if named not in ("", COMPLETION) else COMMANDS:
         help_line, raw = COMMANDS[command], argparse.RawDescriptionHelpFormatter
         subparser = commands.add_parser(command, help=help_line, formatter_class=raw)
@@ -171,17 +178,16 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     return top
 
 
+def has_tools() -> bool:
+    """Return whether the tools are installed, which the image of the webhook leaves out."""
+    return find_spec(TOOLS) is not None
+
+
 def _imported(command: str) -> ModuleType:
     """Import the module of a command; what that makes stays, and collecting garbage would look through it in vain."""
     gc.disable()
     try:
-        return import_module(f"webhook.cli.{command}" if command in IN_CLUSTER else f"{TOOLS}.{command}")
-    except ModuleNotFoundError as error:
-        if not f"{TOOLS}.".startswith(f"{error.name}."):
-            raise
-        has = ", ".join(IN_CLUSTER)
-        elsewhere = f"the image evenkeel:{__version__}-tools has it, and so does what pip installs"
-        raise UsageError(f"{command}: is not in this image, which has only {has}; {elsewhere}") from error
+        return import_module(f"webhook.cli.{command}" if command in IN_CLUSTER else f"{TOOLS}.commands.{command}")
     finally:
         gc.freeze()
         gc.enable()

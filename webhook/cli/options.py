@@ -19,6 +19,7 @@ from webhook.spread.cluster_view import ClusterView, SnapshotError, view_of
 
 LIVE = "live"  # Give a dump in a file of this name as ./live.
 LIVE_OPTION = f"--cluster {LIVE}"
+DUMP_KIND = "ClusterDump"  # What evenkeel dump writes, for the tools.
 VERSION_OPTION = "--kubernetes-version"
 
 
@@ -95,8 +96,14 @@ def client(option: str = LIVE_OPTION, kubeconfig: str = "", context: str = "", p
 
 def view(path: Path) -> ClusterView:
     """Return what the webhook keeps of the objects in a file, which `kubectl get -o yaml` prints."""
+    wanted = "wanted what kubectl get -o yaml prints"
     try:
-        return view_of(read_objects(text(path)))
+        objects = tuple(read_objects(text(path)))
+        if not objects or objects[0].get("kind") == DUMP_KIND:
+            raise UsageError(f"{path}: found {'a dump' if objects else 'no object'}")
+        return view_of(objects)
+    except UsageError as error:
+        raise UsageError(f"{error}, {wanted}") from error
     except (DocumentError, SnapshotError) as error:
         raise UsageError(f"{path}: {error}") from error
 

@@ -5,6 +5,7 @@ An environment variable can set each flag: EVENKEEL_LOG_LEVEL sets --log-level.
 Exit code 0: stopped by a signal, 1: it cannot go on, 2: a certificate, policy, cluster or address cannot be used.
 """
 
+# The first process only starts and watches the one that serves: it imports nothing of the application.
 from __future__ import annotations
 
 import argparse

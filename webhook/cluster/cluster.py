@@ -41,7 +41,7 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class Unchanging:
-    """A dump of a cluster, or no cluster."""
+    """The objects of a file, or no cluster."""
 
     snapshot: ClusterView | None
 
@@ -52,7 +52,7 @@ class Unchanging:
         return self.snapshot
 
     def state(self) -> Readiness:
-        nodes = "none" if self.snapshot is None else f"a dump with {len(self.snapshot.nodes)} nodes"
+        nodes = "none" if self.snapshot is None else f"a file with {len(self.snapshot.nodes)} nodes"
         return Readiness(True, nodes)
 
     def start(self) -> None:
@@ -61,4 +61,4 @@ class Unchanging:
     stop = start
 
     def note_node_pools(self, served: bool) -> None:
-        """Do nothing: a dump says it itself."""
+        """Do nothing: nobody asks an API server."""

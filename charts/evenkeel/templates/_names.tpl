@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "evenkeel.toolsImage" -}}
 {{- $image := .Values.report.image }}
 {{- $image.repository | default .Values.image.repository }}
-{{- with $image.digest }}@{{ . }}{{ else }}:{{ $image.tag | default (printf "%s-tools" .Chart.AppVersion) }}{{ end }}
+{{- with $image.digest }}@{{ . }}{{ else }}:{{ $image.tag | default (printf "%s-tools" (.Values.image.tag | default .Chart.AppVersion)) }}{{ end }}
 {{- end }}
 
 {{- /* The Secret with the certificate: of another name for each mode, for whoever changes it has both for a while. */}}
