@@ -33,14 +33,16 @@ quick: .venv/test ## run the tests that changes break most often, in less than a
 test: .venv/test ## run the tests that need no cluster and no browser, JOBS=2 at once, in minutes
 	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile -m "not slow and not alone"
 
-# In full: a process that has gone elsewhere before it forks would leave its share there.
+# COVERAGE_FILE in full: a process that has gone elsewhere before it forks would leave its share there. What has all minor
+# versions and what measures runs without coverage, which takes as long as the tests themselves.
 test-all: export COVERAGE_FILE := $(CURDIR)/.coverage
 test-all: .venv/test ## the same with all minor versions, many examples, time and memory; and say what is covered
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -n $(or $(JOBS),2) --dist loadfile -m "not alone"
-	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -m alone
+	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -n $(or $(JOBS),2) --dist loadfile -m "not slow and not alone"
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m tests.house.coverage
+	@$(PYTHON) -m pytest -q $(MANY) -n $(or $(JOBS),2) --dist loadfile -m "slow and not alone"
+	@$(PYTHON) -m pytest -q $(MANY) -m alone
 
 browser: .venv/browser ## open the pages in Chromium, which apt installs as root where there is none; npm for axe-core
 	@command -v $(or $(CHROMIUM),chromium) >/dev/null || apt-get install --quiet --yes --no-install-recommends chromium || true

@@ -50,7 +50,7 @@ from tests.support.kubernetes_source import Version
 from tests.support.simulated import plan, run_one
 
 NUMBER = int(os.environ.get("SIMULATIONS") or 10)
-EACH, MANY = (4, 5) if "SIMULATIONS" in os.environ else (2, 2)  # Of each further kind of situation.
+EACH, MANY = (4, 5) if "SIMULATIONS" in os.environ else (1, 2)  # Of each further kind of situation.
 RUNS = 2_000
 # One more run is outside of what 2,000 show of a number with at most 1 chance in 1,000, and of 30 numbers with at most
 # 3 in 100. If that comes, the situation is repeated, and may be outside once.

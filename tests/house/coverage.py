@@ -1,5 +1,5 @@
 """
-How much of the lines and branches the tests run: what `make test-all` prints last, and the floors below which it fails.
+How much of the lines and branches the tests run: what `make test-all` prints, and the floors below which it fails.
 
 The files below the total are named; `.venv/bin/coverage html` shows in build/coverage which lines they are.
 """
