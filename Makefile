@@ -7,7 +7,7 @@ too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)'
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
 # What decides, and what is read and answered: tests that start no server, and the first of the recorded cases.
-QUICK := $(addprefix tests/,rules findings policy policy_test admission objects kubernetes spread scheduler explain report \
+QUICK := $(addprefix tests/,rules findings policy policy_test admission kubernetes objects spread scheduler placement report \
 	$(patsubst %,simulate/test_%.py,controllers deployment stateful_set replica_set revisions step state planning disruption \
 	bound_claims waiting run cures results) \
 	$(patsubst %,lint/test_%.py,judgement files repair suppressions session overlays gitignore rewriting other_files) \
