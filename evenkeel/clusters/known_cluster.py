@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -221,10 +222,14 @@ def _read(
             others[place(obj)] = obj
         return obj
 
+    gc.disable()  # Nearly all that is read stays: neither now nor later a look for garbage goes through it.
     try:
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
+    finally:
+        gc.freeze()
+        gc.enable()
     if contents.serves_node_pools:
         snapshot = replace(snapshot, serves_node_pools=True)
     which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
