@@ -47,17 +47,20 @@ def by_heap(best: NodeSet, candidates: NodeSet, start: int, nodes: int, random: 
     mask = (1 << row) - 1
     best, candidates = (_from(start, nodes_of_both, nodes) for nodes_of_both in (best, candidates))
     rows = [(i + random.expovariate(1 / LATENESS), i * row) for i in range(-(-nodes // row))]
-    winner, least, passed = -1, "2", 0
+    winner, least, passed, next_level = -1, "2", 0, 1
     for _, first_of_row in sorted(rows):
         in_row = candidates >> first_of_row & mask
-        left = best >> first_of_row & mask
+        number = in_row.bit_count()
+        left = best >> first_of_row & mask if passed + number >= next_level else 0
         while left:
             bit = left & -left
             left ^= bit
-            place = bin(passed + (in_row & (bit - 1)).bit_count() + 1)[3:]
-            if place < least:
-                winner, least = first_of_row + bit.bit_length() - 1, place
-        passed += in_row.bit_count()
+            index = passed + (in_row & (bit - 1)).bit_count() + 1
+            if index >= next_level:  # Of each level of the tree the first of the best comes before the others.
+                place, next_level = bin(index)[3:], 1 << index.bit_length()
+                if place < least:
+                    winner, least = first_of_row + bit.bit_length() - 1, place
+        passed += number
     return (winner + start) % nodes
 
 

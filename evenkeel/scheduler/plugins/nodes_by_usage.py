@@ -84,12 +84,10 @@ class NodesByUsage(Generic[AnswerT]):
 
     def _forget(self, nodes: NodeSet) -> None:
         if nodes:
-            self._known &= ~nodes
-            for (
-                answer,
-                answered,
-            ) in self.by_answer.items():  # An empty group stays: usage often comes back to what it was.
-                self.by_answer[answer] = answered & ~nodes
+            others = ~nodes
+            self._known &= others
+            for answer in self.by_answer:  # An empty group stays: usage often comes back to what it was.
+                self.by_answer[answer] &= others
 
     def look_at(self, nodes: NodeSet) -> None:
         """Ask for the answers of these nodes, where they are not known."""
