@@ -149,6 +149,7 @@ class Pod:
     A Pod in a run.
 
     `node` is "" until it is bound.  `serial` is its place in the order in which Pods came, `luck` stands for its uid.
+    One that waits was `queued` after so many events.
     One that is `fresh` is not yet available, for it has not been ready for minReadySeconds.  `nominated` is the node
     that it waits for, and one that is `preempted` is being deleted to make room for another.
     """
@@ -157,7 +158,7 @@ class Pod:
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
         *("home", "name", "nominated", "pending", "preempted", "priority", "source", "started", "tolerations"),
-        "gone_at_once",
+        *("gone_at_once", "queued"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -171,7 +172,7 @@ class Pod:
         self.cost, self.restarts, self.tolerations = initial.cost, initial.restarts, initial.tolerations
         self.maker, self.revision, self.ordinal = initial.maker, revision, initial.ordinal
         self.terminating, self.fresh = not initial.spreads, False
-        self.serial, self.luck = serial, luck
+        self.serial, self.luck, self.queued = serial, luck, 0
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
         self.nominated, self.home, self.pending = initial.nominated, initial.home, initial.pending

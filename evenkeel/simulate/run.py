@@ -163,6 +163,7 @@ class SimulatedRun:
         for pod in there:
             own.setdefault(pod.workload, []).append(pod)
         self.workloads = {of.name: _controller(of, own.get(of.name, []), state.ground) for of in plan.named}
+        self._several = len(self.workloads) > 1
         self.violated: dict[str, None] = {}  # a set that keeps its order
         self.moved, self.preempted = Counter[str](), Counter[str]()
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
@@ -403,7 +404,8 @@ class SimulatedRun:
             return True
         if state.readier and self._make_in_order():
             return True
-        return state.schedule_next() or self._sync() or self._become_available() or self._finish()
+        scheduled = state.try_next() if self._several else state.schedule_next()
+        return scheduled or self._sync() or self._become_available() or self._finish()
 
     def _sync(self) -> bool:
         """Let a controller act that has something to do, each as likely as the others; False if none has."""
@@ -412,7 +414,7 @@ class SimulatedRun:
             self._synced = state.ground
             state.stirred.update(self.workloads)
         names = list(self.workloads)
-        if len(names) > 1:
+        if self._several:
             state.random.shuffle(names)
         for name in names:
             if name in state.stirred:
@@ -442,7 +444,7 @@ class SimulatedRun:
         return some
 
     def _finish(self) -> bool:
-        done = self.state.finish()
+        done = self.state.finish(some=self._several)
         for pod in done:
             self._gone(pod, made=True)
         return bool(done)

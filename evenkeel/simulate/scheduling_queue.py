@@ -3,7 +3,7 @@ The Pods that wait for a node, and which of them kube-scheduler tries next.
 
     Pod ──> active, by priority and time ──tried──> bound
               ^                              └─no node──> unschedulable
-              └─room is free, or Pods count that it heeds──┘
+              └─room is free, or Pods count that it heeds──┘: behind those that were not tried since
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from evenkeel.simulate.pod import Pod, PodClass
 from webhook.spread.constraint import Constraint
 
 QueueEntry = tuple[int, int, Pod]
+Turn = tuple[int, int, int, Pod]
 
 ROOM_ALONE, ALL_NAMESPACES = "", "*"  # in place of a namespace
 
@@ -28,16 +29,17 @@ class SchedulingQueue:
     The Pods that wait, in the order in which they are tried.
 
     Each is active or unschedulable: then it is not tried, and none that is placed like it, until something happens that
-    may let it in.
+    may let it in.  Of the same priority, those come first that were queued, or refused, before more events.
 
     upstream: scheduling_queue.go:PriorityQueue (v1.37)
     """
 
     def __init__(self) -> None:
         self._entries: list[QueueEntry] = []  # all of them, in their order
-        self._active: list[QueueEntry] = []  # a heap, with some that wait no longer
-        self._behind: dict[Pod, deque[QueueEntry]] = {}  # Pods that are active once the one before them is bound
-        self._unschedulable: dict[str, dict[Hashable, deque[QueueEntry]]] = {}  # by the namespace that they heed
+        self._active: list[Turn] = []  # a heap, with some that wait no longer
+        self._behind: dict[Pod, deque[Pod]] = {}  # Pods that are active once the one before them is bound
+        self._unschedulable: dict[str, dict[Hashable, deque[Pod]]] = {}  # by the namespace that they heed
+        self._events = 0
         self._heeded: dict[tuple[PodClass, LabelSet], bool] = {}
 
     def __len__(self) -> int:
@@ -49,23 +51,24 @@ class SchedulingQueue:
     def add(self, pod: Pod) -> None:
         """Let a Pod wait; kube-scheduler tries it if it looks at such Pods."""
         insort(self._entries, _entry(pod))
+        pod.queued = self._events
         if not pod.of_class.waits:
-            heappush(self._active, _entry(pod))
+            heappush(self._active, _turn(pod))
 
     def try_again(self, pod: Pod) -> None:
         """Let a Pod be active that was tried; those behind it are no longer like it once a node is nominated for it."""
-        heappush(self._active, _entry(pod))
-        self._lead(self._behind.pop(pod, deque()))
+        heappush(self._active, _turn(pod))
+        self._lead(self._behind.pop(pod, deque()), pod.queued)
 
     def remove(self, pod: Pod) -> None:
         """Take away a Pod that is bound or deleted."""
         del self._entries[bisect_left(self._entries, _entry(pod))]
-        self._lead(self._behind.pop(pod, deque()))
+        self._lead(self._behind.pop(pod, deque()), pod.queued)
 
     def pop(self) -> Pod | None:
         """Return the first of the active Pods, which is active no longer; None if there is none."""
         while self._active:
-            _, _, pod = heappop(self._active)
+            *_, pod = heappop(self._active)
             if _waits(pod):
                 return pod
         return None
@@ -75,22 +78,30 @@ class SchedulingQueue:
         return _alike(pod) in self._unschedulable.get(_heeded_namespace(pod), ())
 
     def set_aside(self, pod: Pod) -> None:
-        """Keep a Pod that has found no node, and those like it, until something may let them in."""
-        entries = self._unschedulable.setdefault(_heeded_namespace(pod), {}).setdefault(_alike(pod), deque())
-        entries.append(_entry(pod))
-        entries.extend(self._behind.pop(pod, ()))
+        """
+        Keep a Pod that has found no node, and those like it, until something may let them in.
+
+        upstream: scheduling_queue.go:PriorityQueue.AddUnschedulablePodIfNotPresent (v1.37)
+        """
+        pod.queued = self._events + 1
+        pods = self._unschedulable.setdefault(_heeded_namespace(pod), {}).setdefault(_alike(pod), deque())
+        pods.append(pod)
+        pods.extend(self._behind.pop(pod, ()))
 
     def activate(self) -> None:
         """Let all Pods be tried again: there may be room, or a volume."""
+        self._events += 1
         for namespace in list(self._unschedulable):
-            self._activate(namespace)
+            for pods in self._unschedulable.pop(namespace).values():
+                self._lead(pods)
 
     def activate_heeding(self, other: Pod) -> None:
         """Let those Pods be tried again that heed how many there are of Pods like another."""
+        self._events += 1
         for namespace in (other.namespace, ALL_NAMESPACES):
             unschedulable = self._unschedulable.get(namespace, {})
-            for alike, entries in list(unschedulable.items()):
-                if self._is_heeded(other.labels, entries[0][2].of_class):
+            for alike, pods in list(unschedulable.items()):
+                if self._is_heeded(other.labels, pods[0].of_class):
                     self._lead(unschedulable.pop(alike))
 
     def _is_heeded(self, labels: LabelSet, of_class: PodClass) -> bool:
@@ -102,17 +113,17 @@ class SchedulingQueue:
             self._heeded[pair] = any(selector.matches(dict(labels)) for selector in selectors)
         return self._heeded[pair]
 
-    def _activate(self, namespace: str) -> None:
-        for entries in self._unschedulable.pop(namespace, {}).values():
-            self._lead(entries)
-
-    def _lead(self, entries: deque[QueueEntry]) -> None:
-        """Let the first of Pods that are alike be active, and the others once it is bound."""
-        while entries:
-            _, _, pod = entries.popleft()
+    def _lead(self, pods: deque[Pod], queued: int = 0) -> None:
+        """
+        Let the first of Pods that are alike be active, and the others once it is bound; all were `queued` or refused
+        after so many events or more, with those before them.
+        """
+        while pods:
+            pod = pods.popleft()
+            queued = pod.queued = max(pod.queued, queued)
             if _waits(pod):
-                self._behind[pod] = entries
-                heappush(self._active, _entry(pod))
+                self._behind[pod] = pods
+                heappush(self._active, _turn(pod))
                 return
 
 
@@ -122,6 +133,15 @@ def _waits(pod: Pod) -> bool:
 
 def _entry(pod: Pod) -> QueueEntry:
     return -pod.priority, pod.serial, pod
+
+
+def _turn(pod: Pod) -> Turn:
+    """
+    Return when a Pod is tried.
+
+    upstream: priority_sort.go:PrioritySort.Less (v1.37)
+    """
+    return -pod.priority, pod.queued, pod.serial, pod
 
 
 def _alike(pod: Pod) -> Hashable:

@@ -281,12 +281,17 @@ class State:
         self._use(pod, -1)
         self._beside(pod, pod.node).remove(pod)
 
-    def finish(self) -> list[Pod]:
-        """Return the Pods that are gone already; without any, remove those that end on nodes that are reached."""
+    def finish(self, *, some: bool = False) -> list[Pod]:
+        """
+        Return the Pods that are gone already; without any, remove those that end on nodes that are reached, or `some`
+        of them by chance.
+        """
         if self.gone:
             done, self.gone = self.gone, []
             return done
         done = list(self._ending)
+        if some and done:
+            done = self.random.sample(done, self.random.randint(1, len(done)))
         for pod in done:
             self._go(pod)
         return done
@@ -296,6 +301,13 @@ class State:
         Bind the first of the waiting Pods for which there is a node, or make room for it; False if neither is possible.
         """
         return any(self._schedule(pod) for pod in iter(self.waiting.pop, None))
+
+    def try_next(self) -> bool:
+        """Try the first of the Pods that may find a node; return whether there was any."""
+        pod = self.waiting.pop()
+        if pod is not None:
+            self._schedule(pod)
+        return pod is not None
 
     def schedule_each(self) -> bool:
         """Try each of the waiting Pods once, in their order; return whether anything came of it."""

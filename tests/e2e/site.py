@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from itertools import count, cycle, islice, zip_longest
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from tests.e2e.placement import node, pods, refusal
 from tests.e2e.plane import ControlPlane
 from tests.e2e.stored import create_all, remove_all
 from tests.support.build import HOSTNAME, ZONE
+from tests.support.commands import script
 from tests.support.serving import PATIENCE, until
 
 # Nobody attaches volumes; Pods stay on nodes without a kubelet.
@@ -70,33 +72,16 @@ class Seen(NamedTuple):
         return Counter(there[name]["metadata"]["labels"][key] for name in on if name in there)
 
 
-class Site:
-    """One situation, from its nodes on; `close` takes everything away."""
+class Place:
+    """Nodes and a namespace in a control plane; `close` takes everything away."""
 
-    def __init__(self, plane: ControlPlane, namespace: str, situation: Situation):
-        self.plane, self.api, self.namespace, self.situation = plane, plane.api, namespace, situation
-        self.random = Random(situation.number)
+    def __init__(self, plane: ControlPlane, namespace: str, nodes: Collection[dict]):
+        self.plane, self.api, self.namespace = plane, plane.api, namespace
         self.sick: set[str] = set()
         plane.kubelet.grace = GRACE
         plane.create_namespace(namespace)
-        for one in situation.nodes:
+        for one in nodes:
             self.register(one)
-        for one in situation.bare:
-            self.create("api/v1", "pods", one)
-        until(lambda: all(map(ready, self.everyone())), "Pods that run")
-        create_all(self.api, situation.storage)
-        for one in situation.others:
-            api = "api/v1" if one["apiVersion"] == "v1" else one["apiVersion"]
-            self.create(api, RESOURCES[one["kind"]], one)
-        self.create(situation.workload["apiVersion"], RESOURCES[situation.workload["kind"]], situation.workload)
-        self.settle()
-        for one in situation.late:
-            self.register(one)
-        if situation.aged:
-            self.age()
-        self.seen = self.settle()
-        for step in situation.before:
-            self.do(step)
 
     def path(self, api: str, resource: str, *name: str) -> str:
         root = api if api.startswith("api/") else f"apis/{api}"
@@ -115,6 +100,81 @@ class Site:
     def change(self, name: str, taints: Collection[dict], **spec: object) -> None:
         """Give a node these taints, and no others."""
         self.api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {**spec, "taints": list(taints)}}, MERGE)
+
+    def dump(self, folder: Path) -> Path:
+        """What `evenkeel dump` writes, in a file with the namespace's name."""
+        file = folder / f"{self.namespace}.jsonl.gz"
+        done = script("dump", "-o", file, "--kubeconfig", self.plane.kubeconfig)
+        assert 0 == done.returncode, done.stderr
+        return file
+
+    def nodes(self) -> dict[str, dict]:
+        return {one["metadata"]["name"]: one for one in self.api.call("GET", "/api/v1/nodes")["items"]}
+
+    def everyone(self) -> list[dict]:
+        return pods(self.plane, self.namespace)
+
+    def remove(self, which: Callable[[dict], bool]) -> None:
+        for one in filter(which, self.everyone()):
+            try:
+                self.api.call("DELETE", self.path("api/v1", "pods", one["metadata"]["name"]), NOW)
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+
+    def rest(self, quiet: float = QUIET) -> list[dict]:
+        """The Pods once each was placed or refused, controllers have done their part, and nothing changes."""
+        state, since, end = None, time.monotonic(), time.monotonic() + 4 * PATIENCE
+        while time.monotonic() < since + quiet:
+            assert time.monotonic() < end, f"{self}: still moving: {state}"
+            there = self.everyone()
+            now = [(one["metadata"]["uid"], one["metadata"]["resourceVersion"]) for one in there]
+            if now != state or not self.at_rest(there):
+                state, since = now, time.monotonic()
+            time.sleep(0.05)
+            self.plane.check()
+        return there
+
+    def at_rest(self, there: list[dict]) -> bool:
+        """Whether nobody is about to do anything about these Pods."""
+        lost = self.plane.kubelet.lost
+        return all(node(one) in lost if deleted(one) else self.is_settled(one) for one in there)
+
+    def is_settled(self, pod: dict) -> bool:
+        return bool(ready(pod) or refusal(pod) or pod["metadata"]["name"] in self.sick)
+
+    def close(self) -> None:
+        for resource in ("deployments", "statefulsets", "replicasets", "daemonsets"):
+            self.api.call("DELETE", self.path("apps/v1", resource), {"propagationPolicy": "Background"})
+        self.api.call("DELETE", self.path("batch/v1", "jobs"), {"propagationPolicy": "Background"})
+        self.plane.kubelet.lost.clear()
+        until(lambda: self.remove(lambda one: True) or not self.everyone(), "no Pods")
+        self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
+        self.api.call("DELETE", "/api/v1/nodes", NOW)
+
+
+class Site(Place):
+    """One situation, from its nodes on."""
+
+    def __init__(self, plane: ControlPlane, namespace: str, situation: Situation):
+        super().__init__(plane, namespace, situation.nodes)
+        self.situation, self.random = situation, Random(situation.number)
+        for one in situation.bare:
+            self.create("api/v1", "pods", one)
+        until(lambda: all(map(ready, self.everyone())), "Pods that run")
+        create_all(self.api, situation.storage)
+        for one in situation.others:
+            api = "api/v1" if one["apiVersion"] == "v1" else one["apiVersion"]
+            self.create(api, RESOURCES[one["kind"]], one)
+        self.create(situation.workload["apiVersion"], RESOURCES[situation.workload["kind"]], situation.workload)
+        self.settle()
+        for one in situation.late:
+            self.register(one)
+        if situation.aged:
+            self.age()
+        self.seen = self.settle()
+        for step in situation.before:
+            self.do(step)
 
     def age(self) -> None:
         """Let the replicas have been ready for different times, and some be dearer than others."""
@@ -240,32 +300,12 @@ class Site:
             if (one["metadata"]["labels"].get(key) == value if value else name == key)
         }
 
-    def nodes(self) -> dict[str, dict]:
-        return {one["metadata"]["name"]: one for one in self.api.call("GET", "/api/v1/nodes")["items"]}
-
-    def everyone(self) -> list[dict]:
-        return pods(self.plane, self.namespace)
-
-    def remove(self, which: Callable[[dict], bool]) -> None:
-        for one in filter(which, self.everyone()):
-            try:
-                self.api.call("DELETE", self.path("api/v1", "pods", one["metadata"]["name"]), NOW)
-            except ApiError as error:
-                if error.status != 404:
-                    raise
+    def __str__(self) -> str:
+        return str(self.situation)
 
     def settle(self) -> Seen:
-        """What there is once every Pod was placed or refused, controllers have done their part, and nothing changes."""
-        state, since, end = None, time.monotonic(), time.monotonic() + 4 * PATIENCE
-        quiet = QUIET + (BINDING if self.situation.storage else 0)
-        while time.monotonic() < since + quiet:
-            assert time.monotonic() < end, f"{self.situation}: still moving: {state}"
-            there = self.everyone()
-            now = [(one["metadata"]["uid"], one["metadata"]["resourceVersion"]) for one in there]
-            if now != state or not self.at_rest(there):
-                state, since = now, time.monotonic()
-            time.sleep(0.05)
-            self.plane.check()
+        """What there is once all is at rest."""
+        there = self.rest(QUIET + (BINDING if self.situation.storage else 0))
         return Seen(self.nodes(), [one for one in there if not deleted(one)], self.revision())
 
     def revision(self) -> str:
@@ -292,30 +332,17 @@ class Site:
         """Whether nobody is about to do anything about the workload and these Pods."""
         found, sets = self.workload()
         if found["kind"] == "Job":
-            return job_rests(found, there) and self.are_settled(there)
+            return job_rests(found, there) and super().at_rest(there)
         return (
             all(one["status"].get("observedGeneration") == one["metadata"]["generation"] for one in (found, *sets))
             and all(one["status"]["replicas"] == one["spec"]["replicas"] for one in sets)
             and all(number(one, "availableReplicas") == number(one, "readyReplicas") for one in (found, *sets))
             and all(within(found["spec"]["replicas"], one["spec"]) for one in self.situation.others if is_scaler(one))
-            and self.are_settled(there)
+            and super().at_rest(there)
         )
 
-    def are_settled(self, there: list[dict]) -> bool:
-        lost = self.plane.kubelet.lost
-        return all(node(one) in lost if deleted(one) else self.is_settled(one) for one in there)
-
-    def is_settled(self, pod: dict) -> bool:
-        return bool(ready(pod) or refusal(pod) or pod["metadata"]["name"] in self.sick)
-
     def close(self) -> None:
-        for resource in ("deployments", "statefulsets", "replicasets", "daemonsets"):
-            self.api.call("DELETE", self.path("apps/v1", resource), {"propagationPolicy": "Background"})
-        self.api.call("DELETE", self.path("batch/v1", "jobs"), {"propagationPolicy": "Background"})
-        self.plane.kubelet.lost.clear()
-        until(lambda: self.remove(lambda one: True) or not self.everyone(), "no Pods")
-        self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
-        self.api.call("DELETE", "/api/v1/nodes", NOW)
+        super().close()
         if self.situation.storage:
             remove_all(self.api, [self.namespace])
 
@@ -341,6 +368,12 @@ def within(replicas: int, scaler: dict) -> bool:
 def number(workload: dict, name: str) -> int:
     """A number of Pods in a status, which leaves out 0."""
     return workload["status"].get(name, 0)
+
+
+def complete(workload: dict) -> bool:
+    """Whether a Deployment or StatefulSet has all Pods, and all of its newest template."""
+    names = ("replicas", "updatedReplicas", "availableReplicas")
+    return all(number(workload, name) == workload["spec"]["replicas"] for name in names)
 
 
 def of_daemon_set(pod: dict) -> bool:

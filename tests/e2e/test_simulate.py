@@ -85,9 +85,7 @@ class Beside:
         """What comes of each step, and the dump, which has the namespace's name."""
         here = Site(self.plane, f"future-{next(NUMBERS)}", given)
         try:
-            file = self.folder / f"{here.namespace}.jsonl.gz"
-            done = script("dump", "-o", file, "--kubeconfig", self.plane.kubeconfig)
-            assert 0 == done.returncode, done.stderr
+            file = here.dump(self.folder)
             return [here.do(step) for step in given.steps], file
         finally:
             here.close()

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e import site
 from tests.e2e.futures import INFRA, NAME, Situation
 from tests.e2e.plane import ControlPlane
-from tests.e2e.site import Site
+from tests.e2e.site import Site, complete
 from tests.support import placing
 from tests.support.build import HOSTNAME, ZONE, constraint, workload
 from tests.support.commands import script
@@ -51,13 +51,6 @@ CASES = {  # in public: DataDog/helm-charts#2887, we-promise/sure#522, JiRaska/o
 }
 
 
-def dumped(here: Site, folder) -> str:
-    file = folder / f"{here.namespace}.jsonl.gz"
-    done = script("dump", "-o", file, "--kubeconfig", here.plane.kubeconfig)
-    assert 0 == done.returncode, done.stderr
-    return file
-
-
 def remedies(here: Site, file, *step: str) -> list[dict]:
     kind = here.situation.workload["kind"].lower()
     done = script(
@@ -65,12 +58,6 @@ def remedies(here: Site, file, *step: str) -> list[dict]:
     )
     assert 1 == done.returncode, done.stderr
     return json.loads(done.stdout)["cures"]
-
-
-def is_complete(here: Site) -> bool:
-    found, _ = here.workload()
-    status, replicas = found["status"], found["spec"]["replicas"]
-    return all(status.get(name) == replicas for name in ("replicas", "updatedReplicas", "availableReplicas"))
 
 
 def make(here: Site, remedy: dict) -> None:
@@ -84,7 +71,7 @@ def make(here: Site, remedy: dict) -> None:
 def test_a_rollout_that_needs_one_pod_more(plane, tmp_path, name):
     here = Site(plane, f"stuck-{name}", CASES[name])
     try:
-        file = dumped(here, tmp_path)
+        file = here.dump(tmp_path)
         changes = remedies(here, file, "rollout")
         (tmp_path / "web.json").write_text(json.dumps(here.workload()[0]))
         linted = script("lint", tmp_path / "web.json", "--cluster", file, "--format", "json")
@@ -95,9 +82,9 @@ def test_a_rollout_that_needs_one_pod_more(plane, tmp_path, name):
             assert remedy["change"].startswith(start)
             here.patch({"spec": {"strategy": SURGE}})
             here.do("rollout")
-            assert not is_complete(here)
+            assert not complete(here.workload()[0])
             make(here, remedy)
-            assert is_complete(here)
+            assert complete(here.workload()[0])
     finally:
         here.close()
 
@@ -109,11 +96,11 @@ def test_a_rollout_that_no_node_takes_is_rolled_back(plane, tmp_path, kind):
     try:
         here.patch({"spec": {"template": {"spec": {"nodeSelector": {"no": "node"}}}}})
         here.settle()
-        assert not is_complete(here)
-        (remedy,) = remedies(here, dumped(here, tmp_path), "scale", "--replicas", "3")
+        assert not complete(here.workload()[0])
+        (remedy,) = remedies(here, here.dump(tmp_path), "scale", "--replicas", "3")
 
         assert remedy["change"].startswith(UNDO)
         make(here, remedy)
-        assert is_complete(here)
+        assert complete(here.workload()[0])
     finally:
         here.close()

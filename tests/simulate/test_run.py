@@ -6,6 +6,7 @@ import pytest
 
 from evenkeel.scheduler.configured_profiles import read_profiles
 from evenkeel.simulate.outcomes import Uncounted, run
+from evenkeel.simulate.planning import planned_workloads
 from evenkeel.simulate.results import Range
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
@@ -15,6 +16,7 @@ from tests.support.simulated import (
     SOFT,
     application,
     budget,
+    cluster,
     deployment,
     ends,
     held,
@@ -30,6 +32,7 @@ from tests.support.simulated import (
     template,
     updating,
 )
+from webhook.kubernetes.references import ObjectRef
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
 HONOR = {"nodeTaintsPolicy": "Honor"}
@@ -629,3 +632,16 @@ def test_pods_of_a_node_go_in_any_order(step):
     assert {"Deployment/api": (0, 1), "Deployment/db": (0, 1)} == {
         of.workload: (of.more.least, of.more.most) for of in result.elsewhere
     }
+
+
+def test_pods_of_several_workloads_end_one_by_one_and_the_first_room_is_for_whoever_may_have_it():
+    old, *pods = application("old", ["a1", "b1"], kind="ReplicaSet")
+    new, *_ = application("new", [], waiting=1, kind="ReplicaSet")
+    objects = [*nodes("a=1 b=2", pods="1"), *application("web", ["b2"], constraint(), waiting=2), *pods]
+    raws = [{**old, "spec": {**old["spec"], "replicas": 0}}, new]
+    keys = [ObjectRef.of(raw).key for raw in raws]
+    made = planned_workloads(raws, cluster(*objects, *raws), [], applied={*keys}, stored={keys[0]: old}).plan
+    name = str(ObjectRef.of(new))
+    waiting = {run(made, 1, i)[-1].workloads[name].waiting for i in range(30)}
+
+    assert {0, 1} == waiting

@@ -113,6 +113,17 @@ def test_once_the_first_is_bound_the_next_is_tried_in_its_turn():
     assert [between, third] == all_tried(waiting)
 
 
+def test_a_pod_that_is_refused_comes_after_those_that_were_not_tried_since():
+    pod = making()
+    first, second, third, new = pod(1), pod(2, "soft"), pod(3, "hard"), pod(4, "apart")
+    waiting = queue(first, second, third)
+    waiting.set_aside(waiting.pop())
+    waiting.activate()
+    waiting.add(new)
+
+    assert [second, third, first, new] == all_tried(waiting)
+
+
 def test_pods_whose_first_is_deleted_while_none_is_active_are_not_forgotten():
     pod = making()
     first, second = pod(1), pod(2)
