@@ -14,12 +14,12 @@ from evenkeel.clusters.dump_files import DumpError, load, version_of
 from evenkeel.clusters.listing import read_contents
 from evenkeel.clusters.sources import NO_CLUSTER, Source
 from webhook.cli import options
-from webhook.cli.options import LIVE_OPTION, VERSION_OPTION, given_features
-from webhook.cli.usage import UsageError, print_notes
+from webhook.cli.options import LIVE_OPTION, VERSION_OPTION
+from webhook.cli.usage import UsageError
 from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.discovery import read_served
 from webhook.cluster.live import listed
-from webhook.kubernetes.features import LATEST, Features, unknown
+from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, texts_at
 from webhook.kubernetes.kinds import NO_KINDS, Kinds
 from webhook.policy.unserved import groups_of, unserved
@@ -45,10 +45,8 @@ def cluster(source: Source) -> ClusterView | None:
 
 def dumped(source: Source, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
     """Return what `read` returns of the objects of a dump."""
-    try:
+    with usage_errors():
         return load(Path(source.cluster), read)
-    except DumpError as error:
-        raise UsageError(str(error)) from error
 
 
 def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
@@ -110,20 +108,14 @@ def features(
     `option` is the name of the option that gives the version.  Of a version that is too new, a note says so.
     """
     known = version or (_live_version(source) if source.live else _dumped_version(source))
-    if not known:
-        return LATEST
-    known_features = given_features(known, option)
-    print_notes(filter(None, [unknown(known_features)]), quiet)
-    return known_features
+    return options.features(known, option, quiet=quiet)
 
 
 def _dumped_version(source: Source) -> str:
     if not source.cluster:
         return ""
-    try:
+    with usage_errors():
         return version_of(Path(source.cluster))
-    except DumpError as error:
-        raise UsageError(str(error)) from error
 
 
 def _live_version(source: Source) -> str:

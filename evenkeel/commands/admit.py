@@ -41,14 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a file with objects or AdmissionReviews, or - for standard input; repeatable",
     )
-    parser.add_argument(
-        "-n",
-        "--namespace",
-        metavar="NAME",
-        type=inputs.namespace,
-        default="default",
-        help="the namespace of objects without one (default: %(default)s)",
-    )
+    inputs.add_namespace_argument(parser, "the namespace of objects without one")
     parser.add_argument("--old", metavar="FILE", help="the object before the change; the request is then an update")
     parser.add_argument(
         "-o",

@@ -130,14 +130,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"also judge objects in {' and '.join(SYSTEM_NAMESPACES)}; the webhook gets no object of these namespaces",
     )
-    parser.add_argument(
-        "-n",
-        "--namespace",
-        metavar="NAME",
-        type=inputs.namespace,
-        default="default",
-        help="the namespace of objects without one (default: %(default)s)",
-    )
+    inputs.add_namespace_argument(parser, "the namespace of objects without one")
     inputs.add_namespace_labels_argument(parser)
     sources.add_cluster_arguments(parser)
     options.add_policy_argument(parser)
@@ -310,7 +303,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
 
 def _features(args: argparse.Namespace, source: sources.Source) -> Features:
     if not source.cluster:
-        return options.features(args.kubernetes_version, args.quiet)
+        return options.features(args.kubernetes_version, quiet=args.quiet)
     from evenkeel.clusters import reading
 
     return reading.features(args.kubernetes_version, source, quiet=args.quiet)

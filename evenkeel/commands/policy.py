@@ -86,13 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_output_argument(check)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
-    show.add_argument(
-        *("-n", "--namespace"),
-        metavar="NAME",
-        type=inputs.namespace,
-        default="default",
-        help="the Pod's namespace (default: %(default)s)",
-    )
+    inputs.add_namespace_argument(show, "the Pod's namespace")
     inputs.add_namespace_labels_argument(show)
     show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")
     show.add_argument(

@@ -22,14 +22,13 @@ PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # With these,
 
 
 class SnapshotRoom:
-    """The room of a snapshot for a workload: a findings.room.Room."""
+    """The room of a snapshot for a workload; `findings.room.Room` says what each answer is."""
 
     def __init__(self, subject: Subject, snapshot: Snapshot) -> None:
         self._subject, self._workload, self._snapshot = subject, subject.workload, snapshot
 
     @property
     def may_preempt(self) -> bool:
-        """Whether Pods of lower priority may be taken away for its Pods, as far as priorities are known."""
         spec = self._workload.pod_spec or {}
         if spec.get("preemptionPolicy") == "Never":
             return False
@@ -39,7 +38,6 @@ class SnapshotRoom:
 
     @property
     def running_pods(self) -> int:
-        """How many Pods of the workload run."""
         own = self._subject.workload_selector
         if own.matches_nothing or own.empty:
             return 0
@@ -47,10 +45,6 @@ class SnapshotRoom:
         return sum(sum(group.nodes.values()) for group in groups if own.matches(group.labels))
 
     def anti_affinity(self) -> Iterator[Constraint]:
-        """
-        Yield the required anti-affinity by which its Pods keep away from each other, as constraints that allow a domain
-        one Pod: as if there were fewer domains than minDomains.
-        """
         workload, nodes = self._workload, self._subject.nodes
         terms = as_list(value_at(workload.pod_spec or {}, ("affinity", POD_ANTI_AFFINITY, REQUIRED_TERMS)))
         affinity = {POD_ANTI_AFFINITY: {REQUIRED_TERMS: [term for term in terms if not _is_per_revision(term)]}}
@@ -61,13 +55,7 @@ class SnapshotRoom:
                 yield Constraint(-1, 1, key, HARD, None, selector, len(nodes) + 1, IGNORE, IGNORE, ())
 
     def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
-        """
-        Return how many more replicas can be placed, up to `wanted`, whatever their order; others keep their nodes.
-
-        The anti-affinity of other Pods counts with `others_affinity`, where no label decides it that a controller may
-        add to the replicas.
-        """
-        addable = self._workload.addable
+        addable = self._workload.addable  # A label that the controller may yet add decides nothing for sure.
         affine = {
             affinity: nodes
             for affinity, nodes in self._snapshot.affine.items()

@@ -61,6 +61,17 @@ def with_operators(policy: Policy) -> Policy:
     return replace(policy, kinds=operators.with_operators(policy.kinds))
 
 
+def add_namespace_argument(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add -n for commands that read manifests, which know no context."""
+    parser.add_argument(
+        *("-n", "--namespace"),
+        metavar="NAME",
+        type=namespace,
+        default="default",
+        help=f"{purpose} (default: %(default)s)",
+    )
+
+
 def namespace(text: str, advice: str = "") -> str:
     """Return the name of one namespace, the value of -n; UsageError, which ends in the advice, if it is none."""
     if not DNS_LABEL.fullmatch(text):

@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
         for given, names in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
             if not given:
                 raise UsageError(f"found no {names}, wanted one of them; only --rbac-viewer works alone")
-    features = options.features(args.kubernetes_version, args.quiet)
+    features = options.features(args.kubernetes_version, quiet=args.quiet)
     policy = options.policy(args.policy, features)
     people = (viewer(policy),) if args.rbac_viewer else ()
     if alone and args.engine == WEBHOOK:

@@ -57,15 +57,15 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def features(version: str | None, quiet: bool = False) -> Features:
+def features(version: str | None, option: str = VERSION_OPTION, *, quiet: bool = False) -> Features:
     """
     Return the features of a Kubernetes version such as 1.34, without one those of the newest.
 
-    Of a version that is too new, a note says so.
+    `option` is the name of the option that gives the version.  Of a version that is too new, a note says so.
     """
     if not version:
         return LATEST
-    known_features = given_features(version)
+    known_features = given_features(version, option)
     print_notes(filter(None, [unknown(known_features)]), quiet)
     return known_features
 
