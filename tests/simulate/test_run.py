@@ -645,3 +645,41 @@ def test_pods_of_several_workloads_end_one_by_one_and_the_first_room_is_for_whoe
     waiting = {run(made, 1, i)[-1].workloads[name].waiting for i in range(30)}
 
     assert {0, 1} == waiting
+
+
+PREFERS_A = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 100, "preference": {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}}
+        ]
+    }
+}
+
+
+def waiting_once_others_end(first, second):
+    """
+    How many Pods of each workload may wait once two nodes are given up, which have room for one Pod each.
+
+    The Pod of the first has come first.
+    """
+    old, *there = application("old", ["a1", "b1"], kind="ReplicaSet")
+    named = []
+    for i, spec in enumerate((first, second)):
+        raw, waiting = application(f"web-{i}", [], waiting=1, kind="ReplicaSet", **spec)
+        there.append({**waiting, "metadata": {**waiting["metadata"], "creationTimestamp": f"2026-01-31T09:00:0{i}Z"}})
+        named.append(raw)
+    raws = [{**old, "spec": {**old["spec"], "replicas": 0}}, *named]
+    keys = [ObjectRef.of(raw).key for raw in raws]
+    objects = cluster(*nodes("a=1 b=1", pods="1"), *there, *raws)
+    made = planned_workloads(raws, objects, [], applied={*keys}, stored={keys[0]: old}).plan
+    return [{run(made, 1, i)[-1].workloads[str(ObjectRef.of(raw))].waiting for i in range(60)} for raw in named]
+
+
+def test_a_pod_takes_the_room_that_is_there_before_all_have_ended():
+    """Together they would leave each its node."""
+    assert {0, 1} == waiting_once_others_end({"affinity": PREFERS_A}, {"nodeSelector": {ZONE: "b"}})[1]
+
+
+def test_pods_end_between_two_tries():
+    """The first is refused in zone b; the second then finds the room in zone a, too."""
+    assert {0, 1} == waiting_once_others_end({"nodeSelector": {ZONE: "a"}}, {"affinity": PREFERS_A})[0]
