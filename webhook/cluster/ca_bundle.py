@@ -9,7 +9,7 @@ from typing import Any
 from webhook.cluster.client import CONFLICT_STATUS, FORBIDDEN_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.kubernetes.fields import as_list, as_mapping
 
-SECONDS = 10.0
+SECONDS = 10.0  # For one request.
 PATCH_TRIES = 3  # If replicas write at the same moment, one succeeds, and the others then find nothing left to do.
 API = "/apis/admissionregistration.k8s.io/v1"
 
@@ -32,8 +32,10 @@ class Registration:
     @property
     def seen(self) -> tuple[Mapping[str, object], ...] | None:
         """Every entry of both, as it was last read or written; None until both were read."""
-        seen = dict(self._seen)
-        return tuple(entry for path in self._paths for entry in seen[path]) if len(seen) == len(self._paths) else None
+        seen = dict(self._seen)  # A copy: other threads ask while one reads.
+        if len(seen) < len(self._paths):
+            return None
+        return tuple(entry for path in self._paths for entry in seen[path])
 
     @property
     def bundles(self) -> tuple[bytes, ...] | None:
@@ -41,7 +43,7 @@ class Registration:
         return tuple(map(_bundle, self.seen)) if self.seen is not None else None
 
     def read(self) -> None:
-        """Read both; if one may not be read any more, neither is known any more."""
+        """Read both; if one may no longer be read, `seen` becomes None."""
         seen = {}
         for path in self._paths:
             try:
@@ -61,14 +63,14 @@ class Registration:
         changed, problems = 0, []
         for path in self._paths:
             try:
-                changed += self._give(path, ca_bundle)
+                changed += self._inject_into(path, ca_bundle)
             except ClusterError as error:
                 problems.append(error)
         if problems:
             raise problems[0]
         return changed
 
-    def _give(self, path: str, ca_bundle: bytes) -> bool:
+    def _inject_into(self, path: str, ca_bundle: bytes) -> bool:
         for _ in range(PATCH_TRIES):
             configuration = self._read(path)
             self._seen[path] = tuple(_entries(configuration))

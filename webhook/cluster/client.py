@@ -24,28 +24,27 @@ if TYPE_CHECKING:
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_NAMESPACE = "default"
+# Environment variables of a proxy: only the `kubernetes` package reads them.
 PROXIES = ("https_proxy", "all_proxy")
 VERSION_SECONDS = 5.0
-POOL = 16  # Connections that are kept: a watch for each kind, and look-ups.
+POOL = 16  # Connections that are kept open: a watch for each kind, and look-ups.
 CONNECT_SECONDS = 5.0
 RECONNECT_SECONDS = 10.0
 GONE_STATUS, UNAUTHORIZED, FORBIDDEN_STATUS, NOT_FOUND, CONFLICT_STATUS = 410, 401, 403, 404, 409
-BUSY_STATUSES, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server names none.
+BUSY_STATUSES = (429, 503)
+LEAST_WAIT = 1.0  # Seconds before `get` asks again; more if the API server says so.
 LONGEST_MESSAGE = 300
 JSON_TYPE = "application/json"
 NO_QUERY: Mapping[str, str] = {}
 
 
 class ClusterError(Exception):
-    """
-    A request that failed: the message is one line, `status` the HTTP status, or 0 if there was no response.
-
-    `retry_after` is the number of seconds that the API server asks the client to wait.
-    """
+    """A request that failed; the message is one line."""
 
     def __init__(self, message: str, status: int = 0, retry_after: float = 0.0) -> None:
         super().__init__(" ".join(message.split())[:LONGEST_MESSAGE])
-        self.status, self.retry_after = status, retry_after
+        self.status = status  # That of HTTP; 0 if there was no response.
+        self.retry_after = retry_after  # Seconds that the API server asks the client to wait.
 
 
 class TooLong(ClusterError):
@@ -53,18 +52,18 @@ class TooLong(ClusterError):
 
 
 class Access(NamedTuple):
-    """An API server's address, the connections to it, and the Authorization header at this moment, "" for none."""
+    """How to reach one API server, and as whom."""
 
-    host: str
+    host: str  # Its URL.
     pool: PoolManager
-    authorization: Callable[[], str]
+    authorization: Callable[[], str]  # The Authorization header at this moment; "" for none.
 
 
 def access(kubeconfig: str = "", context: str = "") -> Access:
     """
-    Return the access that kubectl would use: by kubeconfig, or in a Pod by its service account.
+    Find the API server as kubectl does: by kubeconfig, or in a Pod by its service account.
 
-    `kubeconfig` is another file, and `context` another context than the current one.
+    `kubeconfig` replaces the usual files, `context` the current context.  ClusterError if there is neither.
     """
     files = _files(kubeconfig)
     if _any_exists(files):
@@ -82,7 +81,7 @@ def access(kubeconfig: str = "", context: str = "") -> Access:
 
 
 def default_namespace(kubeconfig: str = "", context: str = "") -> str:
-    """Return the namespace that kubectl uses where none is named: of the context, or the Pod's own, or `default`."""
+    """The namespace that kubectl uses if you name none: that of the context, or the Pod's own, or `default`."""
     files = _files(kubeconfig)
     if _any_exists(files):
         contexts, current = _contexts(files)
@@ -100,7 +99,7 @@ def _any_exists(files: str) -> bool:
 
 
 def service_account(folder: Path, environ: Mapping[str, str]) -> Access:
-    """Return the access of a Pod, from files that the kubelet renews; ClusterError if they cannot be read."""
+    """The access of a Pod, from files that the kubelet renews; ClusterError if they cannot be read."""
     from urllib3 import PoolManager
 
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -109,7 +108,8 @@ def service_account(folder: Path, environ: Mapping[str, str]) -> Access:
     def authorization() -> str:
         return f"Bearer {_content(token)}"
 
-    authorization(), _content(ca)
+    for file in (token, ca):
+        _content(file)  # Fail now if it cannot be read.
     address = f"[{host}]" if ":" in host else host
     pool = PoolManager(maxsize=POOL, cert_reqs="CERT_REQUIRED", ca_certs=str(ca))
     return Access(f"https://{address}:{port}", pool, authorization)
@@ -126,12 +126,12 @@ def _content(file: Path) -> str:
 
 
 def _by_package(files: str, context: str = "") -> Access:
-    """Return the access in kubeconfig files, or for "" a service account, as the `kubernetes` package reads them."""
+    """Have the `kubernetes` package read these kubeconfig files, or for "" the service account."""
     from kubernetes.client import Configuration
     from kubernetes.config import load_incluster_config, load_kube_config
 
-    if context and context not in (known := _contexts(files)[0]):
-        wanted = f"one of {', '.join(sorted(known))}" if known else "a file that has contexts"
+    if context and context not in (contexts := _contexts(files)[0]):
+        wanted = f"one of {', '.join(sorted(contexts))}" if contexts else "a file that has contexts"
         raise ClusterError(f'{files}: found no context "{context}", wanted {wanted}')
     configuration = Configuration()
     with _reading(files):
@@ -143,7 +143,7 @@ def _by_package(files: str, context: str = "") -> Access:
 
 
 def _contexts(files: str) -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the contexts in kubeconfig files by name, and the name of the current one, "" if there is none."""
+    """The contexts in kubeconfig files by name, and the name of the current one, "" if there is none."""
     from kubernetes.config.kube_config import KubeConfigMerger
 
     with _reading(files):
@@ -170,7 +170,7 @@ def _reading(files: str) -> Iterator[None]:
 
 
 def of_configuration(configuration: Any) -> Access:
-    """Return the access that a kubernetes.client.Configuration describes."""
+    """The access that a kubernetes.client.Configuration describes."""
     from kubernetes.client import ApiClient
     from kubernetes.config import ConfigException
 
@@ -185,13 +185,14 @@ def of_configuration(configuration: Any) -> Access:
 
 
 class Client:
-    """
-    Requests to one API server; `find` finds it and the credentials, and again after a 401.
-
-    For `patience` seconds `get` asks again where the API server has too much to do.
-    """
+    """Requests to one API server."""
 
     def __init__(self, find: Callable[[], Access] = access, patience: float = 0.0) -> None:
+        """
+        Connect by what `find` returns; `reconnect` calls it again, after a 401.
+
+        While the API server is too busy, `get` asks again, for `patience` seconds at most.
+        """
         self._find, self._lock, self._patience = find, Lock(), patience
         with _as_cluster_error("configuration"):
             self._connect()
@@ -281,12 +282,13 @@ class Client:
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
-        sent: dict[str, Any] = {"headers": self._headers}
+        options: dict[str, Any] = {"headers": self._headers}
         if body is not None:
-            sent = {"headers": {**self._headers, "Content-Type": JSON_TYPE}, "body": json.dumps(body)}
+            options = {"headers": {**self._headers, "Content-Type": JSON_TYPE}, "body": json.dumps(body)}
         with _as_cluster_error(path):
-            sent |= {"timeout": timeout, "preload_content": False, "retries": False}
-            response = self._access.pool.request(method, url, **sent)
+            # Without preload_content the caller reads the body: in parts, up to a limit, or line by line.
+            options |= {"timeout": timeout, "preload_content": False, "retries": False}
+            response = self._access.pool.request(method, url, **options)
         try:
             if response.status not in (200, 201):
                 raise _refusal(path, response)
@@ -296,7 +298,7 @@ class Client:
 
 
 def _up_to(response: Any, path: str, most: int) -> bytes:
-    """Return the body, of at most that many bytes; TooLong if it has more."""
+    """Read the body; TooLong if it has more than `most` bytes."""
     body = bytearray()
     while part := response.read(min(most, 1 << 20)):
         body += part
@@ -338,25 +340,24 @@ def _as_cluster_error(path: str) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the reason why a request was not answered: in the system's words, or else in the library's."""
+    """Why a request was not answered: in the system's words, or else in the library's."""
     from urllib3.connection import HTTPConnection
     from urllib3.exceptions import NameResolutionError, NewConnectionError
 
     if isinstance(error, NewConnectionError | NameResolutionError) and isinstance(error.conn, HTTPConnection):
-        why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else None
-        return f"cannot connect to {error.conn.host}:{error.conn.port}: {why or error}"
+        reason = error.__cause__.strerror if isinstance(error.__cause__, OSError) else None
+        return f"cannot connect to {error.conn.host}:{error.conn.port}: {reason or error}"
     return f"{type(error).__name__}: {error}"
 
 
 def _refusal(path: str, response: Any) -> ClusterError:
-    """Return the error for a response: the message of its metav1.Status, or else its text."""
+    """The error for a response: with the message of its metav1.Status, or else with its text."""
     with _as_cluster_error(path):
         body = response.read(1 << 16)
     try:
         message = str(json.loads(body)["message"])
     except (ValueError, TypeError, KeyError):
         message = body.decode("utf-8", "replace")
-    after = response.headers.get("Retry-After", "")
-    return ClusterError(
-        f"{path}: {response.status} {message}", response.status, float(after) if after.isdecimal() else 0.0
-    )
+    header = response.headers.get("Retry-After", "")
+    retry_after = float(header) if header.isdecimal() else 0.0
+    return ClusterError(f"{path}: {response.status} {message}", response.status, retry_after)

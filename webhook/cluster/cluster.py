@@ -13,13 +13,13 @@ class Cluster(Protocol):
     """What the server needs of a cluster; each decision uses the same view from beginning to end."""
 
     def view(self) -> ClusterView | None:
-        """Return the objects known now; None if there is no cluster, or some kind has not been listed yet."""
+        """The objects as last reported; None if there is no cluster, or some kind has not been listed yet."""
 
     def view_for(self, namespace: str, owner: Owner | None) -> ClusterView | None:
-        """Return a view that includes this namespace and owner, if they can be fetched in time."""
+        """The view, with this namespace and owner if they can be fetched in time."""
 
     def state(self) -> Readiness:
-        """Return whether it is ready, and its condition in words."""
+        """Whether it is ready, and its condition in words."""
 
     def start(self) -> None:
         """Start watching, in threads of this process."""

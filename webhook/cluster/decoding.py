@@ -2,7 +2,7 @@
 Decodes pages and events of an API server: of each object only the fields that `read_view_object` reads.
 
 The rest of an object, most of its bytes, is passed over and never built. What does not have this form is decoded
-whole, so that what is wrong with it is found where any other object is read.
+whole, so that the reader of objects finds what is wrong with it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import msgspec
 from webhook.cluster.read_fields import WATCHED_FIELDS, event_form, form, page_form
 
 FORM = form(WATCHED_FIELDS)
-_PAGE, _EVENT = (msgspec.json.Decoder(form_of(FORM)) for form_of in (page_form, event_form))
+_PAGE = msgspec.json.Decoder(page_form(FORM))
+_EVENT = msgspec.json.Decoder(event_form(FORM))
 
 
 def page(body: bytes) -> Any:
-    """Return a page of a list.  ValueError or RecursionError if it cannot be parsed."""
+    """Decode a page of a list.  ValueError or RecursionError if it cannot be parsed."""
     return _decoded(_PAGE, body)
 
 
 def event(line: bytes) -> Any:
-    """Return an event of a watch, likewise."""
+    """Decode an event of a watch; errors as for `page`."""
     return _decoded(_EVENT, line)
 
 

@@ -13,7 +13,7 @@ SECONDS = 10.0
 
 
 def read_served(client: Client, groups: Collection[str]) -> Served:
-    """Return all API groups of the API server, and the kinds of some of them.  ClusterError if it does not say."""
+    """Read which API groups the API server has, and the kinds of these `groups`.  ClusterError if it does not say."""
     versions = {
         texts_at(group, "name")[0]: tuple(texts_at(version, "version")[0] for version in as_list(group.get("versions")))
         for group in _items(client, "/apis", "groups")
@@ -23,7 +23,7 @@ def read_served(client: Client, groups: Collection[str]) -> Served:
 
 
 def serves_node_pools(client: Client) -> bool:
-    """Return whether the API server has Karpenter's NodePools; False where it does not say."""
+    """Whether the API server has Karpenter's NodePools; False if it does not say."""
     group, kind = NODE_POOL
     try:
         return read_served(client, (group,)).has(group, kind)
@@ -32,9 +32,9 @@ def serves_node_pools(client: Client) -> bool:
 
 
 def read_resources(client: Client, api_version: str) -> Mapping[str, str]:
-    """Return the kind of each resource that the API server serves in a version of a group, such as apps/v1."""
+    """The kind of each resource that the API server serves in a version of a group, such as apps/v1."""
     resources = (texts_at(resource, "name", "kind") for resource in _items(client, f"/apis/{api_version}", "resources"))
-    return {name: kind for name, kind in resources if "/" not in name}
+    return {name: kind for name, kind in resources if "/" not in name}  # No subresources, such as pods/status.
 
 
 def _items(client: Client, path: str, field: str) -> list[Mapping[str, object]]:

@@ -116,8 +116,12 @@ class Informer(Thread):
     def _watch(self) -> None:
         """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
         seconds = round(self._pace.watch * CHANCE.uniform(1, 2))
-        asked = {"watch": "1", "resourceVersion": self._version, "allowWatchBookmarks": "true"}
-        query = {**asked, "timeoutSeconds": str(max(1, seconds))}
+        query = {
+            "watch": "1",
+            "resourceVersion": self._version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(max(1, seconds)),
+        }
         begun, any_news = monotonic(), False
         try:
             with self._client.stream(self.watched.path(), query, self._pace.silence) as self._stream:
@@ -142,13 +146,13 @@ class Informer(Thread):
         version, error = self._version, None
         for line in filter(None, lines):
             event = decoding.event(line)
-            kind, obj = event["type"], event["object"]
-            if kind == ERROR_EVENT:
+            event_type, obj = event["type"], event["object"]
+            if event_type == ERROR_EVENT:
                 error = ClusterError(f"{self.watched.path()}: {obj.get('message')}", int(obj.get("code") or 0))
                 break
             version = obj["metadata"]["resourceVersion"]
-            if kind != BOOKMARK_EVENT:
-                batch.append((kind, obj))
+            if event_type != BOOKMARK_EVENT:
+                batch.append((event_type, obj))
         self._apply(batch)
         self._version, self.heard = version, monotonic()
         if error is not None:
@@ -170,27 +174,27 @@ class Informer(Thread):
             for (namespace, name), _ in batch:
                 names.setdefault(namespace, set()).add(name)
         self._store.retain(self._kind, names)
-        self._version = page["metadata"]["resourceVersion"]
+        self._version = page["metadata"]["resourceVersion"]  # Each page has that of the whole list.
         self.synced, self._failures = True, 0
         listed = {"objects": sum(map(len, names.values())), "seconds": round(monotonic() - begun, 3)}
         self._report(WATCH_LISTED, self.watched.kind, **listed, again=again)
 
     def _apply(self, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
         batch = []
-        for type_of_event, raw in events:
-            key, kept = self._read(raw)
-            batch.append((key, kept if type_of_event != DELETED_EVENT else None))
+        for event_type, raw in events:
+            key, view_object = self._read(raw)
+            batch.append((key, view_object if event_type != DELETED_EVENT else None))
         self._store.apply(self._kind, batch)
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, ViewObject | None]:
-        """Return the kept part of an object; None if a field has the wrong type, which is reported."""
+        """The key of an object, and what a view keeps of it; None if a field has the wrong type, which is reported."""
         try:
-            namespace, name, kept = read_view_object(raw, *self._kind)
+            namespace, name, view_object = read_view_object(raw, *self._kind)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
             self._report(OBJECT_LEFT_OUT, self.watched.kind, problem=str(error))
             return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), None
-        return (namespace, name), kept
+        return (namespace, name), view_object
 
 
 def pages(
@@ -201,10 +205,10 @@ def pages(
     namespace: str = "",
 ) -> Iterator[dict[str, Any]]:
     """
-    Yield the pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired,
-    and one without a status for a response that is no list.
+    Yield the pages of one consistent list, of a namespace or of all.
 
-    One that would take much memory is asked for again with fewer objects: an object may have megabytes.
+    A page above LARGEST_PAGE bytes is asked for again with fewer objects: an object may have megabytes.  ClusterError
+    with status 410 if the next page has expired, and with status 0 if a response is no list.
     """
     limit, query = PAGE, dict[str, str]()
     while True:
@@ -218,14 +222,14 @@ def pages(
             raise ClusterError(f"{watched.path(namespace)}: the response is no list of objects")
         yield page
         limit = min(PAGE, limit * 4)  # What comes after a few large objects may be 100,000 small ones.
-        rest = page["metadata"].get("continue")
-        if not rest:
+        token = page["metadata"].get("continue")
+        if not token:
             return
-        query["continue"] = rest
+        query["continue"] = token
 
 
 def _is_list(page: Mapping[str, Any]) -> bool:
-    """Return whether a response has the form of a list, which another server than kube-apiserver may not send."""
+    """Whether a response has the form of a list; a server other than kube-apiserver may send anything."""
     items = page.get("items")
     return isinstance(page.get("metadata"), dict) and (
         items is None or (isinstance(items, list) and all(isinstance(item, dict) for item in items))

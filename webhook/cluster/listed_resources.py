@@ -78,10 +78,10 @@ LISTED_RESOURCES = (
 
 
 def custom(kinds: Kinds) -> Mapping[str, Sequence[Watched]]:
-    """Return the custom resources among `kinds`, by their API version, of each group the newest first."""
+    """The custom resources among `kinds`, by API version; within a group, the newest version comes first."""
     by_version: dict[str, dict[str, Watched]] = {}
     for kind in reversed(kinds):
         if not kind.built_in:
-            listed = Watched(kind.api_version, kind.kind, kind.resource, WORKLOADS)
-            by_version.setdefault(kind.api_version, {})[kind.resource] = listed
+            watched = Watched(kind.api_version, kind.kind, kind.resource, WORKLOADS)
+            by_version.setdefault(kind.api_version, {})[kind.resource] = watched
     return {api_version: tuple(resources.values()) for api_version, resources in by_version.items()}

@@ -39,18 +39,18 @@ _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """How up to date one kind is: `age` is the seconds since the last response or event for it."""
+    """How up to date one kind is."""
 
-    synced: bool
-    age: float
-    problem: str
+    synced: bool  # It has been listed.
+    age: float  # Seconds since the last response or event for it.
+    problem: str  # Why the last try failed; "" if it did not.
 
 
 class Live:
     """
     A watched cluster; it has no view until every kind has been listed.
 
-    `may_wait` is asked before each look-up; it may raise, and where it returns False nothing is looked up.
+    `may_wait` is asked before each look-up: False skips it, and what it raises ends the review here.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Live:
         self._informers = {
             kind.kind: Informer(kind, client, self._store, self._reported, self._pace) for kind in WATCHED
         }
-        self._begun, self._ready, self._syncing = 0.0, False, Lock()
+        self._begun, self._ready, self._ready_lock = 0.0, False, Lock()
 
     def _reported(self, what: str, kind: str, **fields: object) -> None:
         self._report(what, kind, **fields)
         if what == WATCH_LISTED and not self._ready:
-            with self._syncing:  # Two lists may end at the same moment; report "synced" once.
+            with self._ready_lock:  # Two lists may end at the same moment; report "synced" once.
                 self._become_ready()
 
     def _become_ready(self) -> None:
@@ -95,17 +95,17 @@ class Live:
         self._store.note_node_pools(served)
 
     def view(self) -> ClusterView | None:
-        """Return the objects as last reported, even if the server is unreachable; None until all kinds are listed."""
+        """The objects as last reported, even if the server is unreachable; None until all kinds are listed."""
         return self._store.view() if self._ready else None
 
     def caches(self) -> Mapping[str, Cache]:
-        """Return how up to date each kind is, by kind."""
+        """How up to date each kind is, by kind."""
         return {
             kind: Cache(informer.synced, informer.age, informer.problem) for kind, informer in self._informers.items()
         }
 
     def state(self) -> Readiness:
-        """Return ready once all kinds have been listed; it stays ready if the view becomes stale."""
+        """Ready once all kinds have been listed; it stays ready if the view becomes stale."""
         caches = self.caches()
         if not self._ready:
             missing = (f"{kind} ({cache.problem or 'listing'})" for kind, cache in caches.items() if not cache.synced)
@@ -118,7 +118,7 @@ class Live:
 
     def view_for(self, namespace: str, owner: Owner | None) -> ClusterView | None:
         """
-        Return a view that includes this namespace and owner, if they can be fetched in LOOKUP_SECONDS.
+        The view, with this namespace and owner if they can be fetched in LOOKUP_SECONDS.
 
         Objects that the informers have not reported yet are looked up.  The response is not stored: the informer will
         report the object, and an older response must not replace it.
@@ -137,15 +137,16 @@ class Live:
         return view
 
     def _with(self, view: ClusterView, kind: Watched, namespace: str, name: str, deadline: float) -> ClusterView:
-        """Return the view with one more object, if the API server returns it in time."""
+        """The view with one more object, if the API server returns it in time."""
         result, problem = FOUND, None
         try:
-            raw = self._client.get(kind.path(namespace, name), {}, max(0.001, deadline - monotonic()))
-            kept = read_view_object(raw, kind.api_version, kind.kind)[2]
-            if isinstance(kept, Namespace):
-                view = view.with_namespace(kept)
-            elif isinstance(kept, Controller):
-                view = view.with_controller(namespace, kept)
+            seconds = max(0.001, deadline - monotonic())  # urllib3 refuses a timeout of 0.
+            raw = self._client.get(kind.path(namespace, name), {}, seconds)
+            view_object = read_view_object(raw, kind.api_version, kind.kind)[2]
+            if isinstance(view_object, Namespace):
+                view = view.with_namespace(view_object)
+            elif isinstance(view_object, Controller):
+                view = view.with_controller(namespace, view_object)
         except (ClusterError, SnapshotError) as error:
             result = ABSENT if isinstance(error, ClusterError) and error.status == NOT_FOUND else FAILED
             problem = str(error)
@@ -166,7 +167,7 @@ def _missing(view: ClusterView, namespace: str, owner: Owner | None) -> Iterator
 
 
 def listed(client: Client) -> ClusterView:
-    """Return what the webhook watches of the cluster, listed once.  ClusterError if the API server does not answer."""
+    """List once what the webhook watches of the cluster.  ClusterError if the API server does not answer."""
     view = view_of(
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in WATCHED

@@ -24,7 +24,8 @@ from webhook.kubernetes.names import (
     SELECTED_NODE,
 )
 
-Table = Mapping[str, "Table | list[Table] | None"]  # By the name of a field, what of it: None for all.
+# By the name of a field: None for all of it, a table for some fields of an object, [table] for a list of such objects.
+Table = Mapping[str, "Table | list[Table] | None"]
 
 # The types of a Pod's conditions that are kept in a dump.
 CONDITIONS = (
@@ -46,7 +47,7 @@ KEPT_ANNOTATIONS = (
 
 
 class Used(TypedDict):
-    pass  # An object of which only matters that it is there.
+    """An object of which it only matters that it is there."""
 
 
 USED: Table = {}
@@ -79,7 +80,7 @@ _CLAIM_TEMPLATE: Table = {
     "metadata": {"name": None, "annotations": _all_of(BETA_STORAGE_CLASS)},
     "spec": _CLAIM_SPEC,
 }
-# What names a disk, of a Pod's volume and of a PersistentVolume.
+# The fields that name a disk, in a Pod's volume or a PersistentVolume.
 _DISKS: Table = {
     "awsElasticBlockStore": _all_of("volumeID readOnly"),
     "azureDisk": _all_of("diskURI kind"),
@@ -106,7 +107,7 @@ _CSI_SPEC: Table = {
     "drivers": [{**_all_of("name topologyKeys"), "allocatable": _all_of("count")}],  # of a CSINode
     **_all_of("storageCapacity preventPodSchedulingIfMissing"),  # of a CSIDriver
     "attacher": None,  # of a VolumeAttachment
-    "source": _all_of("persistentVolumeName"),  # likewise
+    "source": _all_of("persistentVolumeName"),  # of a VolumeAttachment
 }
 _POD_SPEC: Table = {
     "containers": [_CONTAINER],
@@ -150,8 +151,8 @@ _STATUS: Table = {
     "resources": _REQUESTS,
     **_all_of("allocatedResources nominatedNodeName phase startTime"),
     **_all_of("allocatable declaredFeatures"),  # of a Node
-    "nodeInfo": _all_of("kubeletVersion"),  # likewise
-    "images": [_all_of("names sizeBytes")],  # likewise
+    "nodeInfo": _all_of("kubeletVersion"),  # of a Node
+    "images": [_all_of("names sizeBytes")],  # of a Node
     **_all_of("disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
     **_all_of("failed succeeded"),  # of a Job
     **_all_of("availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
@@ -166,13 +167,13 @@ OBJECT_FIELDS: Table = {
     **_all_of("allowedTopologies provisioner volumeBindingMode"),  # of a StorageClass
     **_all_of("capacity maximumVolumeSize nodeTopology storageClassName"),  # of a CSIStorageCapacity
 }
-# Of its annotations those that name a team or a contact are kept, which no table can list.
+# With all annotations: any of them may name a team or a contact.
 NAMESPACE_FIELDS: Table = {
     **_all_of("apiVersion kind"),
     "metadata": {**KEPT_METADATA, "annotations": None},
     "status": _all_of("phase"),
 }
-# What the webhook reads of what it watches, and of a metav1.Status, an error.
+# What the webhook reads of the objects that it watches, and of an error, which is a metav1.Status.
 WATCHED_FIELDS: Table = {
     "metadata": _all_of("name namespace uid labels resourceVersion"),
     "spec": _all_of("selector taints unschedulable"),
@@ -181,27 +182,27 @@ WATCHED_FIELDS: Table = {
 
 
 def form(table: Table) -> Any:
-    """Return the type of an object with the fields of a table; an object or a list may be null."""
+    """The type of an object with the fields of a table; an object or a list may be null."""
     if not table:
         return Used
-    return TypedDict("Fields", {name: _form_of(below) for name, below in table.items()}, total=False)  # type: ignore[operator]
+    return TypedDict("Fields", {name: _form_of(part) for name, part in table.items()}, total=False)  # type: ignore[operator]
 
 
-def _form_of(below: Table | list[Table] | None) -> Any:
-    if below is None:
+def _form_of(part: Table | list[Table] | None) -> Any:
+    if part is None:
         return Any
-    if isinstance(below, list):
-        return list[form(below[0])] | None  # type: ignore[misc]
-    of = form(below)
-    return of if of is Used else of | None
+    if isinstance(part, list):
+        return list[form(part[0])] | None  # type: ignore[misc]
+    object_form = form(part)
+    return object_form if object_form is Used else object_form | None
 
 
 def page_form(obj: Any) -> Any:
-    """Return the type of a part of a list; its metadata has `resourceVersion`, and `continue` if more follows."""
+    """The type of a page of a list; its metadata has `resourceVersion`, and `continue` if more follows."""
     fields = {"metadata": dict[str, Any], "items": list[obj] | None}
     return TypedDict("Page", fields, total=False)  # type: ignore[operator]
 
 
 def event_form(obj: Any) -> Any:
-    """Return the type of an event of a watch."""
+    """The type of an event of a watch."""
     return TypedDict("Event", {"type": str, "object": obj})  # type: ignore[operator]

@@ -23,18 +23,19 @@ class Secret:
         self._client = client
         self._identity = {"namespace": namespace, "name": name}
         self._folder = f"/api/v1/namespaces/{namespace}/secrets"
-        self._found: Mapping[str, object] = {}
+        self._last_read: Mapping[str, object] = {}  # Empty if the Secret did not exist.
 
     def read(self) -> tuple[Mapping[str, bytes], str]:
-        """Return the decoded entries and the resourceVersion of the Secret; both are empty if it does not exist."""
+        """The decoded entries and the resourceVersion of the Secret; both are empty if it does not exist."""
         try:
-            self._found = self._client.get(f"{self._folder}/{self._identity['name']}", {}, SECONDS)
+            self._last_read = self._client.get(f"{self._folder}/{self._identity['name']}", {}, SECONDS)
         except ClusterError as error:
             if error.status != NOT_FOUND:
                 raise
-            self._found = {}
-        version = as_mapping(self._found.get("metadata")).get("resourceVersion")
-        return {key: _decoded(text) for key, text in labels_of(self._found.get("data")).items()}, str(version or "")
+            self._last_read = {}
+        version = as_mapping(self._last_read.get("metadata")).get("resourceVersion")
+        data = labels_of(self._last_read.get("data"))
+        return {key: _decoded(text) for key, text in data.items()}, str(version or "")
 
     def replace(self, content: Mapping[str, bytes], resource_version: str) -> bool:
         """
@@ -45,8 +46,8 @@ class Secret:
         data = {key: b64encode(value).decode() for key, value in content.items()}
         try:
             if resource_version:
-                metadata = {**as_mapping(self._found.get("metadata")), "resourceVersion": resource_version}
-                secret = {**self._found, "metadata": metadata, "data": data}
+                metadata = {**as_mapping(self._last_read.get("metadata")), "resourceVersion": resource_version}
+                secret = {**self._last_read, "metadata": metadata, "data": data}
                 self._client.send("PUT", f"{self._folder}/{self._identity['name']}", secret, SECONDS)
             else:
                 secret = {"apiVersion": "v1", "kind": "Secret", "metadata": self._identity, "data": data}

@@ -32,15 +32,15 @@ class Store:
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
         self._serves_node_pools = False
         self._view = ClusterView()
-        # The view before.  To free it takes as long as to renew it, so that the next batch does, and no decision.
+        # The previous view.  Freeing it is as slow as renewing it: leave that to the next batch, not to a review.
         self._replaced: ClusterView | None = None
 
     def apply(self, kind: Gvk, batch: Iterable[tuple[Key, ViewObject | None]]) -> None:
-        """Store the kept parts of some objects; None removes an object."""
+        """Store these objects; None removes one."""
         with self._lock:
             self._replaced = None
-            for key, kept in batch:
-                self._put(kind, key, kept)
+            for key, view_object in batch:
+                self._put(kind, key, view_object)
 
     def retain(self, kind: Gvk, names: Mapping[str, Collection[str]]) -> None:
         """Remove all objects of a kind except those with these names, by namespace."""
@@ -58,7 +58,7 @@ class Store:
         self._serves_node_pools = served
 
     def view(self) -> ClusterView:
-        """Return a view of the objects. While a batch is applied it is the view before, so no decision waits."""
+        """A view of the objects. While a batch is applied it is the previous view, so no review waits."""
         is_outdated = self._changed or self._serves_node_pools != self._view.serves_node_pools
         if is_outdated and self._lock.acquire(blocking=False):
             try:
@@ -69,34 +69,33 @@ class Store:
         return self._view
 
     def count(self, kind: Gvk) -> int:
-        """Return the number of stored objects of a kind."""
+        """The number of stored objects of a kind."""
         with self._lock:
             return sum(map(len, self._objects.get(kind, {}).values()))
 
-    def _put(self, kind: Gvk, key: Key, kept: ViewObject | None) -> None:
+    def _put(self, kind: Gvk, key: Key, view_object: ViewObject | None) -> None:
         namespace, name = key
         objects = self._objects.setdefault(kind, {}).setdefault(namespace, {})
-        before = objects.get(name)
-        if before == kept:
+        if objects.get(name) == view_object:
             return
         if (kind, namespace) in self._shared:
             objects = self._objects[kind][namespace] = dict(objects)
             self._shared.discard((kind, namespace))
-        if kept is None:
+        if view_object is None:
             del objects[name]
         else:
-            objects[name] = kept
+            objects[name] = view_object
         self._changed.add((kind, namespace))
 
     def _renewed(self) -> ClusterView:
-        """Return the last view, updated with the changes since."""
+        """The last view, updated with the changes since."""
         fields: dict[str, Any] = {}
         for kind, namespace in self._changed:
             objects: Any = self._objects[kind][namespace]
             if kind == NODE.gvk:
                 fields["nodes"] = self._view.nodes.replaced_by(objects[name] for name in sorted(objects))
             elif kind == WATCHED_NAMESPACES.gvk:
-                fields["namespaces"] = {name: namespace.labels for name, namespace in objects.items()}
+                fields["namespaces"] = {name: obj.labels for name, obj in objects.items()}
             else:
                 field, key, part = self._part(kind, namespace, objects)
                 if field not in fields:
@@ -107,9 +106,9 @@ class Store:
         return replace(self._view, serves_node_pools=self._serves_node_pools, **fields)
 
     def _part(self, kind: Gvk, namespace: str, objects: Any) -> tuple[str, object, object]:
-        """Return the field of the view that holds these objects, the key in it, and the value."""
+        """The field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
             return "services", namespace, by_rarest_label([objects[name] for name in sorted(objects)])
         if objects:
-            self._shared.add((kind, namespace))
+            self._shared.add((kind, namespace))  # The view gets the dict itself, not a copy.
         return "controllers", (namespace, *kind), objects

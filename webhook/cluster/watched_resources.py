@@ -34,15 +34,19 @@ class Watched:
 
     @property
     def name(self) -> str:
-        """As kubectl names it: `pods`, `rollouts.argoproj.io`; the groups of Kubernetes itself go without saying."""
-        ours = "." not in self.api_group or self.api_group.endswith(".k8s.io")
-        return self.resource if ours else f"{self.resource}.{self.api_group}"
+        """As kubectl names it: `pods`, `rollouts.argoproj.io`; a group of Kubernetes itself is left out."""
+        of_kubernetes = "." not in self.api_group or self.api_group.endswith(".k8s.io")
+        return self.resource if of_kubernetes else f"{self.resource}.{self.api_group}"
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Return the path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""
+        """The path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""
         parts = ["apis" if self.api_group else "api", self.api_version]
-        parts += ["namespaces", namespace] if namespace and self.namespaced else []
-        return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
+        if namespace and self.namespaced:
+            parts += ["namespaces", namespace]
+        parts.append(self.resource)
+        if name:
+            parts.append(name)
+        return "/" + "/".join(parts)
 
 
 SELECTOR = "selectors, from which the selector of default constraints is derived"
