@@ -23,7 +23,7 @@ class App(Flask):
 
 
 def create_app(reviewer: Reviewer) -> Flask:
-    """Return the application, in which `reviewer` answers reviews."""
+    """The application in which `reviewer` answers reviews."""
     app = App("evenkeel", static_folder=None)
     app.url_map.merge_slashes = False  # no redirects: the API server does not follow them
 

@@ -23,10 +23,10 @@ from webhook.server.settings import SettingsError
 
 
 class Chosen(NamedTuple):
-    """The certificate that is served, and what renews it, if it is in a Secret."""
+    """The certificate that is served, and its renewal."""
 
     serving: ServingCertificate
-    renewal: Renewal | None = None
+    renewal: Renewal | None = None  # Only of a certificate in a Secret.
 
 
 def choose(
@@ -36,27 +36,26 @@ def choose(
     connect: Callable[[], Client],
 ) -> Chosen:
     """
-    Return the certificate that `values`, settings by name, ask for; SettingsError if they are wrong or cannot be
-    fulfilled.
+    Return the certificate that the settings ask for; SettingsError if they are wrong or cannot be fulfilled.
 
-    `host` is that of --bind, `secret` the namespace and name in --tls-secret, `connect` makes a client of the API
-    server.
+    `values`: settings by name; `host`: that of --bind; `secret`: namespace and name in --tls-secret; `connect`: makes a
+    client of the API server.
     """
-    given = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
-    if len(given) > 1:
-        raise SettingsError(f"{' and '.join(given)}: found {len(given)} sources of a certificate, wanted one")
+    sources = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
+    if len(sources) > 1:
+        raise SettingsError(f"{' and '.join(sources)}: found {len(sources)} sources of a certificate, wanted one")
     lifetimes, clients = _lifetimes(values), _clients(values["client-ca"], values["client-names"])
-    version, files = values["tls-min-version"], (values["tls-cert"], values["tls-key"])
+    min_version, files = values["tls-min-version"], (values["tls-cert"], values["tls-key"])
     if secret is not None:
-        return _renewed(_names(values["tls-names"]), secret, connect, lifetimes, version, clients)
+        return _in_secret(_names(values["tls-names"]), secret, connect, lifetimes, min_version, clients)
     if not values["self-signed"] and not all(files):
         raise SettingsError(
             "needs a certificate: give both --tls-cert and --tls-key, or --tls-secret, or --self-signed"
         )
     try:
         if values["self-signed"]:
-            return Chosen(_self_signed(host, version, clients))
-        return Chosen(ServingCertificate.of_files(Path(files[0]), Path(files[1]), version, clients))
+            return Chosen(_self_signed(host, min_version, clients))
+        return Chosen(ServingCertificate.of_files(Path(files[0]), Path(files[1]), min_version, clients))
     except CertificateError as error:
         raise SettingsError(str(error)) from error
 
@@ -77,16 +76,17 @@ def _clients(ca_file: str, text: str) -> Clients | None:
 
 
 def _self_signed(host: str, min_version: str, clients: Clients | None) -> ServingCertificate:
-    """Print a new CA, of which the key is not kept, and return its certificate, of which the key stays in memory."""
+    """Print a new CA, whose key is not kept, and return a certificate of it, whose key stays in memory."""
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
     ca = Authority.create(now)
-    names += [host] if host not in (*names, "", "0.0.0.0", "::") else []
+    if host not in (*names, "", "0.0.0.0", "::"):
+        names.append(host)
     serving = ServingCertificate(*ca.issue(names, now).pem("--self-signed"), min_version, clients)
     print(ca.pair.chain_pem().decode(), end="", flush=True)
     return serving
 
 
-def _renewed(
+def _in_secret(
     names: tuple[str, ...],
     secret: tuple[str, str],
     connect: Callable[[], Client],
@@ -94,7 +94,7 @@ def _renewed(
     min_version: str,
     clients: Clients | None,
 ) -> Chosen:
-    """Run the first round, so that there is a certificate."""
+    """Run the first round of the renewal, so that there is a certificate."""
     make = partial(ServingCertificate, min_version=min_version, clients=clients)
     renewal = _renewal(connect(), secret, names, make, *lifetimes)
     try:
@@ -119,12 +119,13 @@ def _renewal(
     leaf: timedelta,
 ) -> Renewal:
     registration = Registration(client, MUTATING_NAME, NAME)
+    # A new CA signs after a sixth of a short leaf's life: the usual hours would be too long to wait.
     lifetimes = Lifetimes(ca, leaf, min(Lifetimes().settling, leaf / 6))
     return Renewal(client, Secret(client, *secret), registration, names, make, lifetimes)
 
 
 def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
-    """Return how long the CA and the certificate that are kept in --tls-secret last."""
+    """How long the CA and the certificate in --tls-secret are valid."""
     ca, leaf = (_duration(name, values[name]) for name in ("ca-lifetime", "certificate-lifetime"))
     if ca < 2 * leaf:
         raise SettingsError(
@@ -134,7 +135,7 @@ def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
 
 
 def _duration(name: str, text: str) -> timedelta:
-    """Return a duration as 90d, 36h or 15m, from a minute to 100 years."""
+    """Parse a duration such as 90d, 36h or 15m; from a minute to 100 years."""
     value = timedelta(seconds=duration(text) or 0)
     if not timedelta(minutes=1) <= value <= timedelta(days=36500):
         raise SettingsError(f'--{name}: found "{text}", wanted a duration such as 90d, 36h or 15m')

@@ -21,7 +21,7 @@ class CertificateFiles:
         metrics.certificate_expiry.set_function(lambda: certificate.not_after.timestamp())
 
     def reload(self) -> None:
-        """Use the files' content if it has changed; where it cannot be used, the last good one stays."""
+        """Use the files' content if it has changed; if it cannot be used, the last good content stays."""
         certificate, clients = self.certificate, self.clients
         if clients is not None:
             broken = "cannot use the client CA file, keeping the previous CAs"
@@ -32,7 +32,7 @@ class CertificateFiles:
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
     def _reload(self, files: ServingCertificate | Clients, reload: Callable[[], bool], message: str) -> bool:
-        """Return whether the files were reloaded; a new reason not to use them is counted and logged."""
+        """Whether the files were reloaded; a new reason not to use them is counted and logged."""
         before, reloaded = files.refused, reload()
         if files.refused and files.refused != before:
             self.metrics.certificate_failures.inc()
@@ -40,15 +40,18 @@ class CertificateFiles:
         return reloaded
 
     def checks(self) -> tuple[Check, ...]:
-        """Return ready while the certificate is valid, and a CA of clients; with why changed files were refused."""
+        """One for the certificate and one for the CAs of clients, if any; each says why a changed file was refused."""
         now, clients = datetime.now(UTC), self.clients
         until = f"valid until {self.certificate.not_after.isoformat()}"
-        served = _check("certificate", self.certificate.problem(now), until, self.certificate.refused)
+        certificate_check = _check("certificate", self.certificate.problem(now), until, self.certificate.refused)
         if clients is None:
-            return (served,)
+            return (certificate_check,)
         until = f"CAs of clients valid until {max(ca.not_after for ca in clients.cas.contents).isoformat()}"
-        return served, _check("client CA", clients.problem(now), until, clients.refused)
+        return certificate_check, _check("client CA", clients.problem(now), until, clients.refused)
 
 
-def _check(name: str, problem: str, otherwise: str, refused: str) -> Check:
-    return Check(name, not problem, (problem or otherwise) + (f"; refused: {refused}" if refused else ""))
+def _check(name: str, problem: str, validity: str, refused: str) -> Check:
+    detail = problem or validity
+    if refused:
+        detail += f"; refused: {refused}"
+    return Check(name, not problem, detail)

@@ -21,13 +21,13 @@ def watch_cluster(
     may_wait: Callable[[], bool],
 ) -> Live:
     """
-    Return the cluster behind `client`; `synced` is called once, when every kind has been listed.
+    The cluster behind `client`; `synced` is called once, when every kind has been listed.
 
     `may_wait` is asked before each look-up.
     """
 
     def report(what: str, kind: str, **fields: object) -> None:
-        _count(counted, what, kind, fields)
+        _count(cluster_metrics, what, kind, fields)
         log(_level(what, fields), what, kind=kind or None, **fields)
         if what == SYNCED:
             synced()
@@ -35,7 +35,7 @@ def watch_cluster(
     def caches() -> Mapping[str, tuple[bool, float]]:
         return {kind: (cache.synced, cache.age) for kind, cache in live.caches().items()}
 
-    counted = ClusterMetrics(
+    cluster_metrics = ClusterMetrics(
         metrics, tuple(watched.kind for watched in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches
     )
     live = Live(client, report, may_wait=may_wait)
@@ -52,7 +52,7 @@ def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, o
 
 
 def _level(what: str, fields: Mapping[str, object]) -> int:
-    """Return the level of a log line: a warning for the first of failures in a row, and a failed look-up."""
+    """The level of a log line: warning for the first of several failures, and for a failed look-up."""
     if (what == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
         return logging.DEBUG
     return logging.INFO if what in (WATCH_LISTED, SYNCED) else logging.WARNING

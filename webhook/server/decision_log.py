@@ -30,9 +30,9 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
 
     Other requests are logged at debug.
     """
-    given = decision.defaulted
-    left_out = isinstance(given, Undefaulted) and given.reason in UNTOLD_REASONS
-    level, message = LEFT_OUT_MESSAGE if left_out else MESSAGES[decision.outcome]
+    defaulted = decision.defaulted
+    no_defaults = isinstance(defaulted, Undefaulted) and defaulted.reason in UNTOLD_REASONS
+    level, message = LEFT_OUT_MESSAGE if no_defaults else MESSAGES[decision.outcome]
     if not logger.isEnabledFor(level):
         return
     name, generate_name = texts_at(request.obj, "metadata.name", "metadata.generateName")
@@ -51,8 +51,8 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
         operation=request.operation or None,
         allowed=None if decision.allowed else False,
         rules=sorted({finding.rule for finding in decision.findings}) or None,
-        defaulted=list(given.source) if isinstance(given, Defaults) else None,
-        defaults=given.summary if isinstance(given, Defaults) and not decision.patch else None,
-        leftOut=list(given.left_out) or None if isinstance(given, Defaults) else None,
-        error=decision.error or (str(given) if left_out else None),
+        defaulted=list(defaulted.source) if isinstance(defaulted, Defaults) else None,
+        defaults=defaulted.summary if isinstance(defaulted, Defaults) and not decision.patch else None,
+        leftOut=list(defaulted.left_out) or None if isinstance(defaulted, Defaults) else None,
+        error=decision.error or (str(defaulted) if no_defaults else None),
     )

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from webhook.server.webhook import Webhook
 
 HANGS_SECONDS = 30  # A worker whose loop has not turned for so long is killed, and another is started.
-HEARTBEAT_FOLDER = "/dev/shm"  # For the file of the worker's heartbeat; writable when the root file system is not.
-# With these exit codes a worker ends gunicorn's arbiter, which else would start another one.
+HEARTBEAT_FOLDER = "/dev/shm"  # For the worker's heartbeat file; writable even if the root file system is read-only.
+# With these exit codes a worker ends gunicorn's arbiter; after any other, it starts a new worker.
 EXIT_FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
 # The arbiter's exit codes, and those of `evenkeel serve`; any other is 1.
 EXIT_CODES: Mapping[object, int] = {None: 0, 0: 0, UNUSABLE: 2}
@@ -63,7 +63,7 @@ class JsonLogger(Logger):
         logs.configure(cfg.loglevel)
 
     def info(self, msg: object, *args: object, **kwargs: object) -> None:
-        """Log at level debug: gunicorn tells each step of its own, and says http:// of a port that speaks TLS."""
+        """Log at level debug: gunicorn reports each of its steps, and writes http:// for a port that speaks TLS."""
         self.debug(msg, *args, **kwargs)
 
     def access(self, *request: object) -> None:
@@ -85,7 +85,7 @@ class Server(BaseApplication):
         connections: int,
         log_level: str,
     ) -> None:
-        """Prepare to serve; `make` may exit with EXIT_FAILED or UNUSABLE, `health` is the health port's listener."""
+        """Prepare to serve; `make` may exit with EXIT_FAILED or UNUSABLE, `health` listens on the health port."""
         self.make, self.listeners, self.log_level = make, (listener, health), log_level
         self.threads, self.connections = threads, connections
         super().__init__()
@@ -113,7 +113,7 @@ class Server(BaseApplication):
             self.cfg.set(name, value)
 
     def reload(self) -> None:
-        """Keep the settings, of which SIGHUP changes none."""
+        """Do nothing: SIGHUP changes no setting."""
 
     def load(self) -> Any:
         """Return the WSGI application, in the worker."""
@@ -127,7 +127,7 @@ class Server(BaseApplication):
         try:
             self.run()
         except SystemExit as end:
-            if os.getpid() != arbiter:  # A worker's, which the arbiter reads.
+            if os.getpid() != arbiter:  # This is a forked worker, whose exit code the arbiter reads.
                 raise
             return EXIT_CODES.get(end.code, 1)
         return 0

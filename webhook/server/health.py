@@ -21,8 +21,8 @@ from webhook.server.transport.peers import is_local
 from webhook.server.transport.thread_role import may_wait
 
 STUCK_SECONDS = 10.0  # The review loop turns four times a second when idle.
-FRESH_SECONDS = 1.0  # How long the result of a handshake stands.
-TEXTS = 10  # Of the metrics, made in a second: each takes milliseconds, which probes would wait for.
+FRESH_SECONDS = 1.0  # How long the result of a handshake is used.
+TEXTS = 10  # Texts of metrics made in a second, at most: each takes milliseconds, in which probes wait.
 HANDSHAKE_SECONDS = 2.0  # API servers give up on a call after 3 at /mutate.
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 TEXT_TYPE = "text/plain; charset=utf-8"
@@ -31,15 +31,15 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of /readyz: where `ok` is False, this replica is not ready for reviews."""
+    """One line of /readyz."""
 
     name: str
-    ok: bool
+    ok: bool  # False: this replica is not ready for reviews.
     detail: str
 
 
 def plain_app() -> Flask:
-    """Return an application without views that answers errors in a line of plain text."""
+    """An application without views that answers errors in a line of plain text."""
     app = Flask("evenkeel", static_folder=None)
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.url_map.merge_slashes = False  # No redirects.
@@ -67,10 +67,10 @@ def create_app(
     metrics: Callable[[], bytes],
 ) -> Flask:
     """
-    Return the Flask app that answers on the health port of one worker.
+    The Flask app that answers on the health port of one worker.
 
-    `turned` returns the `time.monotonic()` of the review loop's last turn, `port` the check of the webhook's own port;
-    /readyz is 200 if it and each of `checks()` are ok, else 503.
+    `turned` returns the `time.monotonic()` of the review loop's last turn, `port` the check of the webhook's own port.
+    /readyz is 200 if that check and all of `checks()` are ok, else 503.
     """
     app, changes, rationed = plain_app(), Changes(), Rationed(metrics)
 
@@ -84,11 +84,12 @@ def create_app(
 
     @app.get("/readyz")
     def readyz() -> Response:
-        """Return whether it is ready; what the checks found out of the cluster is told to the Pod's own host only."""
+        """Say whether this replica is ready; details, which tell of the cluster, only to clients in the Pod."""
         results = (port(), *checks())
         changes.log(results)
-        ready, told = all(check.ok for check in results), is_local((request.remote_addr,))
-        lines = [f"[{'+' if check.ok else '-'}] {check.name}{f': {check.detail}' * told}" for check in results]
+        ready = all(check.ok for check in results)
+        with_details = is_local((request.remote_addr,))
+        lines = [_line(check, with_details) for check in results]
         shown = lines if not ready or "verbose" in request.args else []
         return text(200 if ready else 503, "\n".join((*shown, "ready" if ready else "not ready", "")))
 
@@ -99,6 +100,11 @@ def create_app(
     return app
 
 
+def _line(check: Check, with_detail: bool) -> str:
+    line = f"[{'+' if check.ok else '-'}] {check.name}"
+    return f"{line}: {check.detail}" if with_detail else line
+
+
 class Changes:
     """Which checks failed when /readyz was last asked."""
 
@@ -107,7 +113,8 @@ class Changes:
 
     def log(self, results: Sequence[Check]) -> None:
         """Log each check that has failed or recovered since the last call."""
-        before, self.bad = self.bad, (bad := frozenset(check.name for check in results if not check.ok))
+        bad = frozenset(check.name for check in results if not check.ok)
+        before, self.bad = self.bad, bad
         for check in results:
             if check.name in bad - before:
                 log(logging.WARNING, "not ready", check=check.name, detail=check.detail)
@@ -139,15 +146,15 @@ class OwnPort:
         # It verifies nothing: whether API servers trust the certificate is told by other checks.
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
-        self.found: tuple[float, Check] | None = None  # When the last handshake ended, and how.
+        self.last: tuple[float, Check] | None = None  # When the last handshake ended, and how.
 
     def check(self) -> Check:
-        """Return how a handshake ended no more than a second ago. StepAside in a loop, where it must wait."""
-        if self.found is None or monotonic() - self.found[0] > FRESH_SECONDS:
-            may_wait()
+        """Say how a handshake ended, at most FRESH_SECONDS ago. StepAside in a loop's thread, if one is to be made."""
+        if self.last is None or monotonic() - self.last[0] > FRESH_SECONDS:
+            may_wait()  # Raises StepAside.
             check = self._try()
-            self.found = monotonic(), check
-        return self.found[1]
+            self.last = monotonic(), check
+        return self.last[1]
 
     def _try(self) -> Check:
         begun = monotonic()
@@ -158,9 +165,7 @@ class OwnPort:
         return Check("port", True, f"{version} in {1000 * (monotonic() - begun):.0f} ms")
 
     def _shake_hands(self, deadline: float) -> str | None:
-        """
-        Return the version of TLS.  The last flight is not sent: a port that demands certificates would count a refusal.
-        """
+        """The version of TLS.  The last flight is not sent: a port that demands certificates would count a refusal."""
         received, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         session = self.context.wrap_bio(received, to_send)
         with socket.create_connection((self.host, self.port), deadline - monotonic()) as sock:
@@ -169,7 +174,7 @@ class OwnPort:
                     session.do_handshake()
                     return session.version()
                 except ssl.SSLWantReadError:
-                    sock.settimeout(max(deadline - monotonic(), 0.01))
+                    sock.settimeout(max(deadline - monotonic(), 0.01))  # 0 would mean: do not block.
                     sock.sendall(to_send.read())
                     if not (data := sock.recv(RECORD)):
                         raise ConnectionError("closed by the server") from None
@@ -177,7 +182,7 @@ class OwnPort:
 
 
 def _reachable(listener: socket.socket) -> str:
-    """Return an address of this host that the listener serves."""
+    """An address of this host that the listener serves."""
     host = str(listener.getsockname()[0])
     if host == "::" and not listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY):
         return "127.0.0.1"

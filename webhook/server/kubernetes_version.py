@@ -1,4 +1,4 @@
-"""Asks a live cluster for its version, for an upgrade changes what its API server and scheduler do."""
+"""Asks a live cluster for its version: an upgrade changes what its API server and scheduler do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webhook.server.reviewer import Reviewer
 
 
 class KubernetesVersion:
-    """Reviews are judged by the version that the API server last gave; by the newest that is known until it does."""
+    """Has reviews judged by the version that the API server last gave, or by the newest known version until it does."""
 
     def __init__(self, client: Client, reviewer: Reviewer) -> None:
         self.client, self.reviewer = client, reviewer
@@ -43,7 +43,7 @@ class KubernetesVersion:
         return {"version": self.found, **({"note": note} if note else {})}
 
     def check(self) -> Check:
-        """Return ready once an answer has come, or none: from then on reviews are judged by a version that is known."""
+        """Ready once the API server has answered or has failed to: by then it is settled by which version to judge."""
         if self.found:
             return Check("kubernetes", True, "; ".join(self._fields().values()))
         reason = f": {self.problem}" if self.problem else ""

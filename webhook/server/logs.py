@@ -8,7 +8,8 @@ import sys
 from datetime import UTC, datetime
 from math import isfinite
 
-FIELD_LIMIT, MOST_ITEMS = 1_000, 100
+FIELD_LIMIT = 1_000  # Characters.
+MOST_ITEMS = 100  # Of a list.
 logger = logging.getLogger("evenkeel")
 _encode = json.JSONEncoder(default=str).encode
 
@@ -33,22 +34,22 @@ def configure(level: str) -> None:
     """Send everything to stderr as JSON lines: gunicorn's own messages, too, and the warnings of all libraries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name, least in (("", "WARNING"), ("evenkeel", level.upper()), ("gunicorn.error", level.upper())):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(least)
+    for name, lowest in (("", "WARNING"), ("evenkeel", level.upper()), ("gunicorn.error", level.upper())):
+        named_logger = logging.getLogger(name)
+        named_logger.handlers, named_logger.propagate = [handler], False
+        named_logger.setLevel(lowest)
 
 
 def log(level: int, message: str, /, **fields: object) -> None:
     """Log a line with `fields`; those that are None are left out."""
     if logger.isEnabledFor(level):
-        given = {name: _bounded(value) for name, value in fields.items() if value is not None}
-        # Not logger.log(), which would look for the line of code that called.
-        logger.handle(logger.makeRecord(logger.name, level, "", 0, message, (), None, extra={"fields": given}))
+        bounded = {name: _bounded(value) for name, value in fields.items() if value is not None}
+        # Not logger.log(), which would look up the calling line of code.
+        logger.handle(logger.makeRecord(logger.name, level, "", 0, message, (), None, extra={"fields": bounded}))
 
 
 def _bounded(value: object) -> object:
-    """Return the value, shortened to fit a log line; requests can contain any type and size."""
+    """The value, shortened to fit a log line; requests can contain any type and size."""
     if isinstance(value, str):
         return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):

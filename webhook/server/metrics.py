@@ -38,7 +38,7 @@ RESULT_OF = {
     Outcome.NOT_JUDGED: "error",
     Outcome.ERROR: "error",
 }
-DRY_RUN = "dry-run"  # Of a dry run that was judged: nothing was denied or given.
+DRY_RUN = "dry-run"  # The result of a dry run that was judged: nothing was denied or changed.
 RESULT_VALUES = (*dict.fromkeys(RESULT_OF.values()), DRY_RUN)
 OWNER_VALUES = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
 SEVERITY_VALUES = tuple(str(severity) for severity in Severity if severity is not Severity.IGNORE)
@@ -46,7 +46,7 @@ REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "429", "431"
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
-disable_created_metrics()
+disable_created_metrics()  # Else each counter has a second series, with the time at which it was made.
 
 
 class Metrics:
@@ -72,7 +72,7 @@ class Metrics:
         self._requests = {
             labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATION_VALUES, RESULT_VALUES)
         }
-        self.answering: set[int] = set()  # Ids of threads; adding and removing one needs no lock.
+        self.answering: set[int] = set()  # Ids of threads at work on a review; adding and removing one needs no lock.
         in_flight = self._gauge("requests_in_flight", "Number of admission reviews in progress.")
         in_flight.set_function(lambda: len(self.answering))
         self.findings = self.counter(
@@ -161,7 +161,7 @@ class Metrics:
         return gauge
 
     def text(self) -> bytes:
-        """Return the exposition format."""
+        """All metrics in Prometheus' exposition format."""
         return generate_latest(self.registry)
 
     def count(self, request: AdmissionRequest, decision: Decision, seconds: float) -> None:
@@ -174,24 +174,26 @@ class Metrics:
             return
         self._requests[request.phase, operation, result].inc()
         if decision.findings:
-            for (rule, severity), number in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
+            counts = CountOf([(finding.rule, finding.severity) for finding in decision.findings])
+            for (rule, severity), number in counts.items():
                 self.findings.labels(rule, severity.value).inc(number)
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
-            audited = decision.outcome is Outcome.WOULD_BE_DEFAULTED
-            counters = self._would_be_defaulted if audited else self._defaulted
+            only_audited = decision.outcome is Outcome.WOULD_BE_DEFAULTED
+            counters = self._would_be_defaulted if only_audited else self._defaulted
             counters[owner if owner in OWNER_VALUES else "other"].inc()
-            if decision.defaulted.lacking and not audited:
+            if decision.defaulted.lacking and not only_audited:
                 self.reduced.inc()
         elif isinstance(decision.defaulted, Undefaulted):
             self._undefaulted[decision.defaulted.reason].inc()
 
 
 class Computed(Collector):
-    """A gauge of which `samples` returns the values by those of the labels when Prometheus scrapes; at first, none."""
+    """A gauge whose values are computed when Prometheus scrapes."""
 
     def __init__(self, name: str, text: str, *labels: str) -> None:
         self._family = partial(GaugeMetricFamily, f"evenkeel_{name}", text, labels=labels)
+        # Returns values by label values; none until somebody sets it.
         self.samples: Callable[[], Mapping[tuple[str, ...], float]] = dict
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -202,7 +204,7 @@ class Computed(Collector):
 
 
 class ClusterMetrics(Collector):
-    """Metrics of a watched cluster. `caches` returns synced and age by kind."""
+    """Metrics of a watched cluster."""
 
     def __init__(
         self,
@@ -211,6 +213,7 @@ class ClusterMetrics(Collector):
         lookups: tuple[tuple[str, ...], tuple[str, ...]],
         caches: Callable[[], Mapping[str, tuple[bool, float]]],
     ) -> None:
+        """`lookups`: the kinds and the results of look-ups; `caches` returns synced and age in seconds, by kind."""
         self._caches = caches
         self.relists = metrics.counter(
             "cache_relists", "Number of times a kind was listed again because its watch could not resume.", kind=kinds
@@ -233,7 +236,7 @@ class ClusterMetrics(Collector):
             "Seconds since the last response or event from the API server for the kind.",
             labels=["kind"],
         )
-        for kind, (known, seconds) in self._caches().items():
-            synced.add_metric([kind], known)
+        for kind, (is_synced, seconds) in self._caches().items():
+            synced.add_metric([kind], is_synced)
             age.add_metric([kind], seconds)
         yield from (synced, age)

@@ -23,19 +23,19 @@ class PolicyFile:
     """Puts the file's policy in force whenever it changes; without a path, the policy stays the built-in one."""
 
     def __init__(self, path: Path | None, reviewer: Reviewer) -> None:
-        """Follow the file whose policy is in force already; OSError if the file cannot be read."""
+        """Follow the file whose policy is in force already; OSError if it cannot be read."""
         self.path, self.reviewer = path, reviewer
         self.problem = ""
         content = path.read_bytes() if path is not None else BUILT_IN.encode()
         self.content = Followed(content, path.read_bytes) if path is not None else None
-        self.info = _hash(content), reviewer.policy.enforcement
+        self.info = _hash(content), reviewer.policy.enforcement  # The labels of the metric policy_info.
         reviewer.metrics.policy_info.samples = lambda: {self.info: 1}
         reviewer.metrics.policy_generation.set(1)
         for state in STATES:
             reviewer.metrics.overrides_ending.labels(state).set_function(partial(self._ending, state))
 
     def reload(self) -> None:
-        """Take the file's policy if it has changed; where it cannot be used, the last good policy stays in force."""
+        """Take the file's policy if it has changed; if it cannot be used, the last good policy stays in force."""
         if self.content is None:
             return
         try:
@@ -75,23 +75,24 @@ class PolicyFile:
 
     def check(self, missing: Collection[str] | None) -> Check:
         """
-        Return ready, because there is always a policy; the detail says why a changed file was refused.
+        Always ready, because there is always a policy; the detail says why a changed file was refused.
 
-        `missing` are the webhook entries that the policy needs and nobody sends; None if that is not known.
+        `missing`: the webhook entries that the policy needs and the cluster lacks; None if that is not known.
         """
         source = str(self.path) if self.path is not None else "built in"
         enforced = ", ".join(self.reviewer.policy.enforced)
+        refused = f"; refused: {self.problem}" if self.problem else ""
         holds = f"; {_holds(enforced, missing)}" if enforced else ""
-        return Check("policy", True, f"{source}{f'; refused: {self.problem}' if self.problem else ''}{holds}")
+        return Check("policy", True, f"{source}{refused}{holds}")
 
 
 def _hash(content: bytes) -> str:
-    """Return a short hash of a policy: the first digits that sha256sum prints for its file."""
+    """A short hash of a policy: the first digits that sha256sum prints for its file."""
     return sha256(content).hexdigest()[:12]
 
 
 def _holds(rules: str, missing: Collection[str] | None) -> str:
-    """Return whether enforced rules hold, and where they do not."""
+    """Say whether enforced rules hold, and where they do not."""
     if missing:
         return f'{rules}: enforced, but the API server does not send all that the policy needs; see the line "calls"'
     unknown = "; whether the API server sends what it needs is not known" if missing is None else ""

@@ -22,11 +22,11 @@ from webhook.cluster.secret import Secret
 from webhook.server.health import Check
 from webhook.server.logs import log
 
-PATIENCE_SECONDS = 60.0  # At the start; after that the process exits, and the kubelet restarts it.
+PATIENCE_SECONDS = 60.0  # Without a first certificate, the process then exits, and the kubelet restarts it.
 
 
 class Renewal:
-    """Runs rounds, each `pause` seconds; `problem` and `check` report the last one."""
+    """Renews in rounds, one each `pause` seconds; `problem` and `check` report the last one."""
 
     pause = 10.0
 
@@ -39,17 +39,17 @@ class Renewal:
         make: Callable[[Pem, Pem], ServingCertificate],
         lifetimes: Lifetimes,
     ) -> None:
-        """Renew certificates; `make` serves the first pair, those that follow are handed to what it returns."""
+        """`make` starts to serve the first pair; later pairs are handed to what it returns."""
         self.client, self.secret, self.registration = client, secret, registration
         self.names, self.make, self.lifetimes = names, make, lifetimes
         self.problem = ""
         self.serving: ServingCertificate | None = None
-        self.served: Pair | None = None
+        self.served: Pair | None = None  # The pair that `serving` has.
         self.held = NO_CERTIFICATES  # What the Secret held when it was last read.
 
     def round(self) -> bool:
         """
-        Renew what is due, serve it, and publish its CA; whether that worked.
+        Renew what is due, serve it, and publish its CA; return whether that worked.
 
         A failure is logged once and retried in the next round.
         """
@@ -73,8 +73,8 @@ class Renewal:
             log(logging.INFO, "caBundle injected", configurations=changed)
 
     def _report(self, error: Exception) -> None:
-        known = isinstance(error, CertificateError | ClusterError)
-        problem = str(error) if known else f"{type(error).__name__}: {error}"
+        expected = isinstance(error, CertificateError | ClusterError)
+        problem = str(error) if expected else f"{type(error).__name__}: {error}"
         if isinstance(error, ClusterError) and error.status == UNAUTHORIZED:
             try:
                 self.client.reconnect()
@@ -113,15 +113,15 @@ class Renewal:
         self.served = leaf
 
     def check(self) -> Check:
-        """Return ready if every caBundle of the webhook configurations verifies the certificate that is served."""
+        """Ready if every caBundle of the webhook configurations verifies the certificate that is served."""
         more = f"; {self.problem}" if self.problem else ""
         bundles = self.registration.bundles
         if self.served is None or bundles is None:
             return Check("registration", False, f"not known yet{more}")
         untrusting = [bundle for bundle in bundles if not _trusts(bundle, self.served)]
-        trusting = f"{len(bundles) - len(untrusting)} of {len(bundles)} entries of the webhook configurations"
-        of = f"{trusting} have a caBundle that trusts the certificate"
-        return Check("registration", not untrusting, of + more)
+        entries = f"{len(bundles) - len(untrusting)} of {len(bundles)} entries of the webhook configurations"
+        detail = f"{entries} have a caBundle that trusts the certificate"
+        return Check("registration", not untrusting, detail + more)
 
 
 def _trusts(bundle: bytes, served: Pair) -> bool:

@@ -27,7 +27,7 @@ from webhook.server.transport.limits import Limits
 from webhook.spread.cluster_view import ClusterView
 
 REPORT_IT = "report it: this is a defect of evenkeel"
-PAUSE = 1  # Seconds for each second of CPU that the large review before took.
+PAUSE = 1  # Seconds before a large review, for each second of CPU time that the previous large one took.
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Answer:
     body: bytes
 
 
-class _OfDay(NamedTuple):
-    """A policy, and what of it is in force on a day; `day` is "" for a policy of which nothing ends."""
+class _DailyPolicy(NamedTuple):
+    """A policy, and what of it is in force on a day."""
 
     policy: Policy
-    day: str
+    day: str  # "" if nothing in the policy ends.
     in_force: Policy
 
 
 class Reviewer:
     """
-    Only `policy` and `features` change while the server runs.  A review reads each, and the day in UTC, once.
+    Answers reviews.
 
-    `policy` is whole; what has ended of it by `today` is not in force.
+    Only `policy` and `features` change while the server runs.  A review reads each of them, and the day in UTC, once.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Reviewer:
         today: Callable[[], str] = lambda: datetime.now(UTC).date().isoformat(),
     ) -> None:
         self.today = today
-        self._of_day = _of_day(policy, today())
-        self.policy = policy
+        self._daily = _policy_on(policy, today())
+        self.policy = policy  # Whole, with the overrides that have ended.
         self.cluster = cluster
         self.features = features
         self.metrics = metrics
@@ -71,10 +71,9 @@ class Reviewer:
 
     def answer(self, phase: str, body: bytes) -> Answer:
         """
-        Return the answer to the bytes of one review.
+        Answer the bytes of one review.
 
-        All but small ones, which the worker answers one after another, pause, for no other thread runs while one is
-        parsed.
+        No other thread runs while a review is parsed, so large ones, which come one after another, pause in between.
         """
         if len(body) <= Limits.small_bytes:
             return self._read_and_answer(phase, body)
@@ -103,39 +102,40 @@ class Reviewer:
         return answer
 
     def _policy_of_today(self) -> Policy:
-        known, policy = self._of_day, self.policy
-        if known.policy is not policy or (known.day and known.day != self.today()):
-            self._of_day = known = _of_day(policy, self.today())
-        return known.in_force
+        daily, policy = self._daily, self.policy
+        if daily.policy is not policy or (daily.day and daily.day != self.today()):
+            self._daily = daily = _policy_on(policy, self.today())
+        return daily.in_force
 
     def refuse(self, code: int, message: str, uid: str = "") -> Answer:
-        """Return the answer to a request that is not a review."""
+        """Count and log a request that is not a review, and return the answer to it."""
         self.metrics.refused.labels(str(code)).inc()
         log(logging.WARNING, "request refused", code=code, reason=one_line(message, LINE_LIMIT), uid=uid or None)
         return Answer(code, wire.refusal(uid, code, message))
 
     def _answer(self, request: AdmissionRequest, policy: Policy) -> tuple[Decision, Answer]:
-        """Return the decision and its encoding; those of an unexpected error if either fails."""
+        """The decision and its encoding; those of an unexpected error if either fails."""
         try:
             if request.defect is not None:
                 raise request.defect
-            decision = review(request, Terms(policy, self._snapshot(request), self.features))
+            decision = review(request, Terms(policy, self._view(request), self.features))
             return decision, Answer(200, wire.answer(request.uid, decision))
         except Exception as error:
             self._report(request, error)
             decision = unexpected(policy, about(request))
             return decision, Answer(200, wire.answer(request.uid, decision))
 
-    def _snapshot(self, request: AdmissionRequest) -> ClusterView | None:
+    def _view(self, request: AdmissionRequest) -> ClusterView | None:
         """
-        Return one view for this review, if it needs one; what the view lacks is requested from the API server.
+        The one view for this review, if it needs one; what the view lacks is requested from the API server.
 
-        An owner is requested for a controller only: of anyone else each made-up name would cost a request.
+        The owner is requested only for a Pod that a controller sends: anyone else could make up names, and each would
+        cost a request.
         """
         if not request.workloads:
             return None
-        new = request.lacks_constraints and request.user in CONTROLLERS
-        return self.cluster.view_for(request.namespace, request.owner if new else None)
+        needs_owner = request.lacks_constraints and request.user in CONTROLLERS
+        return self.cluster.view_for(request.namespace, request.owner if needs_owner else None)
 
     def _report(self, request: AdmissionRequest, error: Exception) -> None:
         self.metrics.panics.inc()
@@ -143,6 +143,6 @@ class Reviewer:
         logger.debug("where it was raised", exc_info=error)
 
 
-def _of_day(policy: Policy, day: str) -> _OfDay:
+def _policy_on(policy: Policy, day: str) -> _DailyPolicy:
     ends = any(override.until for override in policy.overrides)
-    return _OfDay(policy, day if ends else "", policy.on(day))
+    return _DailyPolicy(policy, day if ends else "", policy.on(day))

@@ -22,24 +22,25 @@ class SentCalls:
     def __init__(self, reviewer: Reviewer, registration: Registration) -> None:
         self.reviewer, self.registration = reviewer, registration
         self.problem = ""
+        # The policy and the entries that were compared last, and the names of the missing entries.
         self._compared: tuple[object, tuple[str, ...]] = None, ()
         self._logged: tuple[str, ...] = ()
         reviewer.metrics.unsent.samples = self._samples
 
     @property
     def missing(self) -> tuple[str, ...] | None:
-        """The names of the entries that the policy in force needs and nobody sends; None while that is not known."""
+        """The entries, by name, that the policy in force needs and the cluster lacks; None while that is not known."""
         policy, seen = self.reviewer.policy, self.registration.seen
         if seen is None:
             return None
-        of, missing = self._compared
-        if of != (policy, seen):
+        compared, missing = self._compared
+        if compared != (policy, seen):
             missing = unsent(policy, seen)
             self._compared = (policy, seen), missing
         return missing
 
     def read(self) -> None:
-        """Read the configurations, where nobody writes them; log the first of several failures."""
+        """Read the configurations, if no `Renewal` does; log the first of several failures."""
         try:
             self.registration.read()
         except ClusterError as error:
@@ -66,7 +67,7 @@ class SentCalls:
         return {} if missing is None else {(): len(missing)}
 
     def check(self) -> Check:
-        """Return ready, always: missing entries do not affect the other reviews."""
+        """Always ready: missing entries do not affect the other reviews."""
         missing = self.missing
         if missing is None:
             return Check("calls", True, f"not known: {self.problem}" if self.problem else "not known yet")
@@ -76,10 +77,12 @@ class SentCalls:
         return Check("calls", True, needed + self._past_enforced())
 
     def _past_enforced(self) -> str:
-        """Return the requests that pass while no replica answers, although a rule is enforced."""
+        """Say which requests pass while no replica answers, although a rule is enforced; "" if none does."""
         policy, seen = self.reviewer.policy, self.registration.seen
         names = ignoring(policy, seen) if policy.enforced and seen is not None else ()
+        if not names:
+            return ""
         return (
             f"; while no replica answers, the webhook entries {', '.join(names)} let everything pass, also what breaks "
             f"enforced rules. To deny then: {FAILING}"
-        ) * bool(names)
+        )

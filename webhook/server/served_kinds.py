@@ -1,6 +1,6 @@
 """
-Asks a live cluster what it serves: the kinds of the policy, of which nothing is judged where they are not served, and
-Karpenter's NodePools.
+Asks a live cluster what it serves: the policy's kinds, which are judged only if they are served, and Karpenter's
+NodePools.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class ServedKinds:
     def __init__(self, client: Client, reviewer: Reviewer) -> None:
         self.client, self.reviewer = client, reviewer
         self.problem = ""
+        # The kinds that were last asked for, and a line for each that is not served.
         self._compared: tuple[Kinds, tuple[str, ...]] = NO_KINDS, ()
         self._logged: tuple[str, ...] = ()
         self._karpenter_notes: tuple[str, ...] | None = None
@@ -51,10 +52,10 @@ class ServedKinds:
         self._logged = lines
         self._note_karpenter(served.has(*NODE_POOL))
 
-    def _note_karpenter(self, there: bool) -> None:
-        """Hand on whether there is Karpenter; log what it does with the policy's constraints when that changes."""
-        self.reviewer.cluster.note_node_pools(there)
-        notes = tuple(self.reviewer.policy.karpenter_notes()) if there else None
+    def _note_karpenter(self, serves_node_pools: bool) -> None:
+        """Tell the cluster whether there is Karpenter; log what it does with the policy's constraints."""
+        self.reviewer.cluster.note_node_pools(serves_node_pools)
+        notes = tuple(self.reviewer.policy.karpenter_notes()) if serves_node_pools else None
         if notes is not None and notes != self._karpenter_notes:
             log(logging.WARNING if notes else logging.INFO, "Karpenter makes nodes here", notes=list(notes) or None)
         self._karpenter_notes = notes
@@ -64,7 +65,7 @@ class ServedKinds:
         return {} if lines is None else {(): len(lines)}
 
     def check(self) -> Check:
-        """Return ready, always: other kinds are judged all the same."""
+        """Always ready: other kinds are judged all the same."""
         lines = self.unserved
         if lines is None:
             return Check("kinds", True, f"not known: {self.problem}" if self.problem else "not known yet")

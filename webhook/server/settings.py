@@ -15,11 +15,11 @@ class SettingsError(Exception):
 
 
 class Setting(NamedTuple):
-    """One setting; `metavar` is None for a switch."""
+    """One setting."""
 
     name: str
     default: str
-    metavar: str | None
+    metavar: str | None  # None for a switch.
     help: str
     choices: tuple[str, ...] | None = None
 

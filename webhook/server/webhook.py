@@ -46,9 +46,9 @@ from webhook.server.transport.worker import Worker
 from webhook.spread.cluster_view import ClusterView
 
 POLL_SECONDS = 1.0
-CALLS_POLL_SECONDS = 10.0  # As often as where the certificate is renewed.
+CALLS_POLL_SECONDS = 10.0  # As often as `Renewal` reads the webhook configurations.
 API_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
-GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
+GARBAGE_THRESHOLD = 20_000  # Collect rarely, because a review leaves no reference cycles.
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Config:
     certificate: ServingCertificate
     policy: Policy
     policy_file: Path | None
-    cluster: Client | ClusterView | None
+    cluster: Client | ClusterView | None  # A live cluster, the objects in a file, or none.
     features: Features
-    asks_version: bool  # A live cluster is asked for its version.
+    asks_version: bool  # Ask a live cluster for its version.
     renewal: Renewal | None = None
 
     @property
     def client(self) -> Client | None:
-        """Who asks a live cluster."""
+        """The client of a live cluster."""
         return None if isinstance(self.cluster, ClusterView) else self.cluster
 
 
@@ -99,11 +99,11 @@ class Webhook:
         self.reviewer.metrics.refused_clients.labels(reason).inc()
 
     def refusal_body(self, status: int, reason: str) -> bytes:
-        """Return the AdmissionReview with which a request is refused."""
+        """The AdmissionReview with which a request is refused."""
         return self.reviewer.refuse(status, reason).body
 
     def checks(self) -> Sequence[Check]:
-        """Return the lines of /readyz, but that of the webhook's port."""
+        """The lines of /readyz, except that of the webhook's port."""
         cluster, renewal = self.cluster.state(), self.config.renewal
         return (
             *self.certificate_files.checks(),
@@ -130,8 +130,8 @@ class Webhook:
             metrics=self.reviewer.metrics.text,
         )
         OpenPort(worker.sockets[1], app, worker.log).start()
-        reviews, probes = (url(*each) for each in zip(("https", "http"), worker.sockets, strict=True))
-        log(logging.INFO, "listening", reviews=reviews, probes=probes)
+        reviews, probes = worker.sockets
+        log(logging.INFO, "listening", reviews=url("https", reviews), probes=url("http", probes))
 
     def end(self) -> None:
         """Stop watching the cluster, when the worker ends."""
@@ -147,9 +147,9 @@ class Webhook:
         )
         _every(POLL_SECONDS, actions)
         # The version comes last: until it is known, no review is sent here.
-        asking = [each.look for each in (self.kinds, self.version) if each is not None]
-        if asking:
-            _every(API_POLL_SECONDS, asking)
+        questions = [task.look for task in (self.kinds, self.version) if task is not None]
+        if questions:
+            _every(API_POLL_SECONDS, questions)
         if self.config.renewal is not None:
             _every(self.config.renewal.pause, (self._renew,))
         elif self.calls is not None:
@@ -161,7 +161,7 @@ class Webhook:
 
 
 def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
-    """Return the task that asks a live cluster for its version, unless a version is given."""
+    """The task that asks a live cluster for its version, unless a version is given."""
     if not config.asks_version or config.client is None:
         return None
 
@@ -169,7 +169,7 @@ def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
 
 
 def _served_kinds(config: Config, reviewer: Reviewer) -> ServedKinds | None:
-    """Return the task that asks a live cluster whether it serves the kinds of the policy."""
+    """The task that asks a live cluster whether it serves the kinds of the policy."""
     if config.client is None:
         return None
 
@@ -177,7 +177,7 @@ def _served_kinds(config: Config, reviewer: Reviewer) -> ServedKinds | None:
 
 
 def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
-    """Return the task that compares the policy with the webhook configurations; None where they cannot be read."""
+    """The task that compares the policy with the webhook configurations; None if they cannot be read."""
     if config.renewal is not None:
         registration = config.renewal.registration
     elif config.client is not None:
@@ -189,7 +189,7 @@ def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
 
 
 def url(scheme: str, listener: socket.socket) -> str:
-    """Return where a socket listens, such as https://[::]:8443."""
+    """Where a socket listens, such as https://[::]:8443."""
     host, port = listener.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 

@@ -22,7 +22,7 @@ from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.reader import brief
 from webhook.server.transport.limits import Limits
 
-LONGEST_NUMBER = 4_000
+LONGEST_NUMBER = 4_000  # Digits of an int; a longer one is read as a float, for int() refuses more than 4,300.
 LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
 MOST_JSON_VALUES = 1 << 20
 MOST_KEYS = 320_000  # Old and new of an object of 1.5 MiB, etcd's limit, have up to 310,000 with managedFields,
@@ -31,9 +31,10 @@ MOST_DIGITS = 1 << 20  # In numbers with MANY_DIGITS or more: an int of 4,000 di
 MANY_DIGITS = 64  # Digits; kube-apiserver writes at most 21.
 MOST_FLOATS = 100_000  # One takes up to 2 µs, and no Pod has any.
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
-RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.
-_COUNTED_AT_A_TIME = 1 << 20  # Counted at a time: no other thread runs meanwhile.
-_UNMARKED = bytes(set(range(256)) - set(b'{[,":'))
+RETRIED = 1 << 20  # Bytes, up to which json reads what msgspec refuses; json takes nine bytes of memory for each.
+_COUNTED_AT_A_TIME = 1 << 20  # Bytes: no other thread runs while they are counted.
+_UNMARKED = bytes(set(range(256)) - set(b'{[,":'))  # All bytes but the marks that are counted.
+# Makes "0" of each digit, and NUL of any other byte.
 _DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
@@ -48,7 +49,7 @@ class Unanswerable:
 
 
 def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerable:
-    """Return the request in an HTTP body, with the workloads of these kinds."""
+    """Read the request in an HTTP body, with the workloads of these kinds."""
     if problem := _too_much(body):
         return _unread(body, phase, problem)
     try:
@@ -64,15 +65,15 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
     fields = review if isinstance(review, dict) else {}
     request, version, kind = fields.get("request"), fields.get("apiVersion"), fields.get("kind")
     uid = request.get("uid") if isinstance(request, dict) else None
-    known = uid if isinstance(uid, str) and len(uid) <= LONGEST_UID else ""
+    usable_uid = uid if isinstance(uid, str) and len(uid) <= LONGEST_UID else ""
     if (version, kind) != (REVIEW_API_VERSION, REVIEW_KIND):
-        sent = f"found {brief(version)} {brief(kind)}"
-        return Unanswerable(known, f"{sent}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
+        found = f"found {brief(version)} {brief(kind)}"
+        return Unanswerable(usable_uid, f"{found}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
     if not isinstance(request, dict) or not request:
         return Unanswerable("", f"request: found {brief(request)}, wanted an object")
-    if not known:
+    if not usable_uid:
         return Unanswerable("", f"request.uid: found {brief(uid)}, wanted a string of 1 to {LONGEST_UID} characters")
-    return read_request(known, request, phase, kinds)
+    return read_request(usable_uid, request, phase, kinds)
 
 
 def _unread(body: bytes, phase: str, problem: str) -> AdmissionRequest | Unanswerable:
@@ -81,7 +82,7 @@ def _unread(body: bytes, phase: str, problem: str) -> AdmissionRequest | Unanswe
 
 
 def _uid_in(body: bytes) -> str:
-    """Return the uid, where kube-apiserver writes it; empty if it is not there."""
+    """The uid, if it is where kube-apiserver writes it; else empty."""
     match = _UID.search(body, 0, 4096)
     return match[1].decode() if match else ""
 
@@ -90,43 +91,43 @@ def _too_much(body: bytes) -> str:
     """
     Return why a body must not be parsed; empty if it may be.
 
-    msgspec parses it in one go, in which no other thread runs: nor may that last long, nor take more than MOST_BYTES.
-    In bytes, by measurement: an object takes up to 200 beside its members, a list 96, each member after the first 64
-    more, and a string 64 beside its characters.
+    msgspec parses it in one go, and no other thread runs meanwhile: it must be quick, and take at most MOST_BYTES.
+    Measured, in bytes: an object takes up to 200 beside its members, a list 96, each member after the first 64 more,
+    and a string 64 beside its characters.
     """
     if len(body) <= Limits.small_bytes:
-        return ""  # No value has less than a byte, and no byte takes more than the 48 of lists in lists.
-    objects, lists, members, quotes, keys, long = map(sum, zip(*map(_counts, _pieces(body)), strict=True))
+        return ""  # It cannot be too much: each byte takes 48 at most, those of lists in lists.
+    objects, lists, members, quotes, keys, long_numbers = map(sum, zip(*map(_counts, _pieces(body)), strict=True))
     if objects + lists + members > MOST_JSON_VALUES:
         return f"more than {MOST_JSON_VALUES} values"
     if keys > MOST_KEYS:
         return f"more than {MOST_KEYS} keys"
     if objects + lists > MOST_CONTAINERS:
         return f"more than {MOST_CONTAINERS} objects and lists"
-    if long * MANY_DIGITS > MOST_DIGITS:
+    if long_numbers * MANY_DIGITS > MOST_DIGITS:
         return f"more than {MOST_DIGITS} digits in numbers of {MANY_DIGITS} or more"
     rest = MOST_BYTES - 200 * objects - 96 * lists - 64 * members - 32 * quotes
-    if 8 * len(body) > rest and _characters(body) > rest:
+    if 8 * len(body) > rest and _characters(body) > rest:  # The first is quick, and true of few bodies.
         return f"more than {MOST_BYTES >> 20} MiB in memory"
     return ""
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
-    return (body[at : at + _COUNTED_AT_A_TIME] for at in range(0, len(body), _COUNTED_AT_A_TIME))
+    return (body[start : start + _COUNTED_AT_A_TIME] for start in range(0, len(body), _COUNTED_AT_A_TIME))
 
 
 def _counts(piece: bytes) -> tuple[int, ...]:
-    """Return how many objects, lists, commas, quotes, keys and runs of MANY_DIGITS digits a piece has at most."""
+    """How many objects, lists, commas, quotes, keys and runs of MANY_DIGITS digits a piece has, at most."""
     marks = piece.translate(None, _UNMARKED)
     return *map(marks.count, (b"{", b"[", b",", b'"', b'":')), piece.translate(_DIGITS).count(b"0" * MANY_DIGITS)
 
 
 def _characters(body: bytes) -> int:
     """
-    Return the most bytes that the characters of all strings take.
+    The most bytes that the characters of all strings take.
 
-    That is one each, and one more while the escapes of its string are read; or four if the string has an emoji, and up
-    to four more for copies in the widths that it had before.
+    A character takes one, and one more while the escapes of its string are read.  In a string with an emoji it takes
+    four, and up to four more for copies in the widths that the string had before.
     """
     escapes, backslashes = (sum(piece.count(pair) for piece in _pieces(body)) for pair in (b"\\u", b"\\\\"))
     count = len(body) - 5 * max(0, escapes - backslashes)  # \\\\u0041 has no escape of a character.
@@ -135,7 +136,7 @@ def _characters(body: bytes) -> int:
 
 def parse(body: bytes) -> object:
     """
-    Return the value that a body holds in JSON, as json.loads reads it.  RecursionError, or ValueError if there is none.
+    Parse a body as json.loads would.  RecursionError, or ValueError if it is not JSON.
 
     A body above RETRIED must be JSON in the strict sense: without lone surrogates, NaN, and numbers beyond a float's.
     In one that is not small, TooManyFloats after MOST_FLOATS.
@@ -145,7 +146,7 @@ def parse(body: bytes) -> object:
     except (msgspec.DecodeError, UnicodeDecodeError):
         if len(body) > RETRIED:
             raise
-    return _parse(body.decode())
+    return _parse_with_json(body.decode())
 
 
 def _float(digits: str) -> float:
@@ -164,32 +165,32 @@ class TooManyFloats(Exception):
 
 
 class _Floats:
-    """A decoder that reads so many floats."""
+    """A decoder that reads MOST_FLOATS floats, and no more."""
 
     def __init__(self) -> None:
-        self.left = MOST_FLOATS
+        self.remaining = MOST_FLOATS
         self.decode = msgspec.json.Decoder(float_hook=self._read).decode
 
     def _read(self, digits: str) -> float:
-        self.left -= 1
-        if self.left < 0:
+        self.remaining -= 1
+        if self.remaining < 0:
             raise TooManyFloats
         return _float(digits)
 
 
-def _parse(body: str) -> object:
+def _parse_with_json(body: str) -> object:
     try:
         return json.loads(body)
     except json.JSONDecodeError:
         raise
     except ValueError as error:
-        if "digits" not in str(error):
+        if "digits" not in str(error):  # Any error but that of int() on more than 4,300 digits.
             raise
         return json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < LONGEST_NUMBER else float(digits))
 
 
 def answer(uid: str, decision: Decision) -> bytes:
-    """Return the AdmissionReview that answers the request with this uid."""
+    """The AdmissionReview that answers the request with this uid."""
     response: dict[str, object] = {"uid": uid, "allowed": decision.status is None}
     if decision.status is not None:
         response["status"] = decision.status
@@ -203,7 +204,7 @@ def answer(uid: str, decision: Decision) -> bytes:
 
 
 def refusal(uid: str, code: int, message: str) -> bytes:
-    """Return the AdmissionReview that goes with an HTTP error: not allowed, and why."""
+    """The AdmissionReview that goes with an HTTP error: not allowed, and why."""
     status = {"status": "Failure", "code": code, "message": one_line(message, LINE_LIMIT)}
     return _review({"uid": uid, "allowed": False, "status": status})
 

@@ -17,7 +17,7 @@ from webhook.server.transport.tls import PIECE, Tls
 Result = TypeVar("Result")
 Script = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NO_EVENT until it has its result.
 NO_EVENT = 0  # No event of the socket: the code that ends the wait resumes the connection.
-READS = 8  # In a turn, 128 KiB of a large body: it must not wait for a turn of all others with each record.
+READS = 8  # In a row in a turn, 128 KiB: a large body must not wait for a turn of all others after each record.
 
 
 class Host(Protocol):
@@ -56,13 +56,15 @@ class Connection:
         self.host, self.limits = host, host.limits
         self.sock = sock  # The non-blocking socket.
         self.client, self.server = client, server  # The addresses of its two ends.
-        self.peer = peer  # What the client is counted to.
+        self.peer = peer  # Whose load the client is; see peers.peer_of.
         self.secure = host.tls_context is not None
         self.tls: Tls | None = None
         self.inbox, self.outbox, self.unsent = bytearray(), Outbox(), bytearray()
         self.held = 0  # Bytes received and not yet answered.
-        self.granted, self.came = inf, 0  # When a large body was given its turn, and how much of it has come.
-        self.heard = self.begun = monotonic()  # When the last bytes arrived, and when this request began.
+        self.granted = inf  # When a large body was given its turn.
+        self.came = 0  # How many bytes of it have come since.
+        self.heard = monotonic()  # When the last bytes arrived.
+        self.begun = self.heard  # When this request began.
         self.deadline = inf  # For the client; inf while the client waits for the server.
         self.refusal: int | None = None  # The status for a missed deadline; None: close without a response.
         self.reads = 0  # How many times in this turn the socket gave all that was asked for, most of it content.
@@ -70,9 +72,10 @@ class Connection:
         self.served = False  # At least one request was answered.
         self.closing = False
         self.request: Any = None  # The request that is being answered, or about to be.
-        self.queued = inf  # When it came into line for a thread.
+        self.queued = inf  # When the request came into line for a thread.
         self.taken = False  # A thread answers it.
-        self.wanted = self.watched = NO_EVENT  # The event that the script waits for, and the one the poller watches.
+        self.wanted = NO_EVENT  # The event that the script waits for.
+        self.watched = NO_EVENT  # The event that the poller watches.
         self.script = host.converse(self)
 
     def allow(self, seconds: float, refusal: int | None = None) -> None:
@@ -81,7 +84,7 @@ class Connection:
 
     @property
     def droppable(self) -> bool:
-        """Whether no thread works on it and its script is suspended; a running script may have resumed another's."""
+        """Whether no thread works on it, and its script is not running: it may have resumed another's, which drops."""
         return not self.taken and not self.script.gi_running  # type: ignore[attr-defined]
 
     @property
@@ -105,7 +108,7 @@ class Connection:
         return self.tls.behind if self.tls else 0
 
     def read(self, size: int = RECORD, at_once: bool = False) -> Script[bytes]:
-        """Return the next bytes from the socket, at most `size`; they may be there `at_once`; empty at the end."""
+        """Read at most `size` bytes from the socket; empty at the end.  With `at_once`, try before waiting for an event."""
         if not at_once:
             yield EVENT_READ
         while True:
@@ -117,10 +120,11 @@ class Connection:
         """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed, or ended TLS."""
         content, before = b"", self.behind
         while not content:
-            if self.tls and self.tls.ended:  # Together with the bytes before.
+            if self.tls and self.tls.ended:  # The end came together with the last bytes.
                 raise ConnectionAbortedError("ended by the client")
-            data, size = b"", PIECE if self.handshaking or (self.tls and self.tls.mute) else RECORD
-            if self.behind:
+            size = PIECE if self.handshaking or (self.tls and self.tls.mute) else RECORD
+            data = b""
+            if self.behind:  # Decrypt these before reading more.
                 yield from self.host.give_way(self)
             elif not (data := (yield from self.read(size, at_once=self.reads > 0 or self.may_have_asked))):
                 raise ConnectionAbortedError("closed by the client")
@@ -131,7 +135,8 @@ class Connection:
             if self.tls:
                 content = self.tls.decrypt(data)
                 yield from self.push()
-            self.reads = (self.reads + 1) % READS if len(data) == size <= 2 * len(content) else 0
+            is_full = len(data) == size <= 2 * len(content)
+            self.reads = (self.reads + 1) % READS if is_full else 0
         self.inbox += content
         self.heard = monotonic()
         if self.idle:
@@ -168,9 +173,9 @@ class Connection:
             self.tls.end()
             yield from self.push()
         self.sock.shutdown(socket.SHUT_WR)
-        left = self.limits.linger_bytes
-        while left > 0 and (data := (yield from self.read(16 * RECORD))):
-            left -= len(data)
+        remaining = self.limits.linger_bytes
+        while remaining > 0 and (data := (yield from self.read(16 * RECORD))):
+            remaining -= len(data)
             self.deadline += len(data) / self.limits.rate
 
     def close(self) -> None:

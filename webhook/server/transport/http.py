@@ -29,32 +29,31 @@ from webhook.server.transport.limits import Refused
 CONFIG = Config()
 CONFIG.set("forwarded_allow_ips", "")  # There is no proxy whose X-Forwarded headers could be trusted.
 CONFIG.set("http_parser", "python")  # The one that is tested, even if a faster one is installed.
-NOBODY = "0.0.0.0", 0  # So nobody's headers could be trusted.
+NOBODY = "0.0.0.0", 0  # The peer's address for the parser: one whose headers no setting trusts.
 STATUS = {LimitRequestLine: 414, LimitRequestHeaders: 431, ExpectationFailed: 417, UnsupportedTransferCoding: 501}
 HTTP_1_1 = (1, 1)
 COMPRESSED = re.compile(r"\b(?:compress|deflate|gzip)\b", re.IGNORECASE)  # The codings that gunicorn's parser knows.
-# How many heads are remembered, and how long they may be: one of kube-apiserver has some 300 bytes.
-HEADS, HEAD_BYTES = 128, 2048
-LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling it is part of what is remembered.
+HEADS = 128  # How many heads are remembered.
+HEAD_BYTES = 2048  # How long these may be: one of kube-apiserver has some 300 bytes.
+LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling, each length is a head of its own.
 LENGTH_DIGITS = 9
 
 
 def parse(head: bytes) -> Any:
-    """Return the request of a whole head, as gunicorn's parser makes it.  Refused if malformed."""
+    """Parse a whole head; the request is that of gunicorn's parser.  Refused if it is malformed."""
     try:
         request = parsed(head)
     except Exception as error:
         raise refusal(error) from error
-    request.version = min(request.version, HTTP_1_1)  # It is that of the response, too.
+    request.version = min(request.version, HTTP_1_1)  # The response gets the same version.
     return request
 
 
 def parsed(head: bytes) -> Any:
     """
-    Return the request of a whole head.
+    Parse a whole head, or copy the request of one that differs only in its Content-Length.
 
-    Those of API servers and probes differ in their Content-Length only, so each is parsed once.  Raises what the parser
-    does.
+    The heads of an API server or a probe differ in nothing else.  Raises what the parser does.
     """
     begin = head.find(LENGTH) + len(LENGTH)
     end = head.find(b"\r\n", begin)
@@ -62,11 +61,11 @@ def parsed(head: bytes) -> Any:
     if len(head) > HEAD_BYTES:
         return next(get_parser(CONFIG, [head], NOBODY))
     if begin < len(LENGTH) or len(length) > LENGTH_DIGITS or not length.isdigit():
-        length, kept = b"", remembered(head)
+        length, template = b"", remembered(head)
     else:
-        kept = remembered(head[:begin], b"0", head[end:])
-    request = object.__new__(type(kept))
-    vars(request).update(vars(kept))  # A copy, in a quarter of the time of copy().
+        template = remembered(head[:begin], b"0", head[end:])
+    request = object.__new__(type(template))
+    vars(request).update(vars(template))  # A copy, in a quarter of the time of copy().
     request.headers = [
         (name, length.decode() if length and name == "CONTENT-LENGTH" else value) for name, value in request.headers
     ]
@@ -75,12 +74,12 @@ def parsed(head: bytes) -> Any:
 
 @lru_cache(HEADS)
 def remembered(*parts: bytes) -> Any:
-    """Return the request of a head in parts, of which one may stand for any length; it is copied, and never changed."""
+    """Parse a head in parts, one of which may stand for any length.  Copy the request, and never change it."""
     return next(get_parser(CONFIG, parts, NOBODY))
 
 
 def coding_of(request: Any) -> str:
-    """Return the transfer codings of all header lines, as in one; empty without any."""
+    """The transfer codings of all header lines, joined as in one line; empty without any."""
     return ", ".join(value for name, value in request.headers if name == "TRANSFER-ENCODING")
 
 
@@ -89,7 +88,7 @@ def unknown_coding(coding: str) -> Refused:
 
 
 def refusal(error: Exception) -> Refused:
-    """Return the refusal for a client whose head gunicorn's parser does not take."""
+    """The refusal of a head that gunicorn's parser does not take."""
     if isinstance(error, InvalidHeader) and error.hdr == "TRANSFER-ENCODING" and error.req:
         coding = coding_of(error.req)
         if COMPRESSED.search(coding):
@@ -103,7 +102,7 @@ def refusal(error: Exception) -> Refused:
 
 
 def asks_to_continue(request: Any) -> bool:
-    """Return whether the client waits for `100 Continue`; once, since gunicorn would send it again."""
+    """Whether the client waits for `100 Continue`; True only once, or gunicorn would send it again."""
     asks = request._expected_100_continue
     request._expected_100_continue = False
     return bool(asks)
@@ -111,9 +110,9 @@ def asks_to_continue(request: Any) -> bool:
 
 def respond(application: WSGIApplication, connection: Connection, last: bool) -> bool:
     """
-    Write the application's response to the connection's outbox; whether another request may follow.
+    Write the application's response to the connection's outbox; return whether another request may follow.
 
-    None may if it is to be the `last`, and the response says so.
+    After the `last` none may, and the response says so.
     """
     request = connection.request
     response, environ = wsgi.create(request, connection.outbox, connection.client, connection.server, CONFIG)

@@ -19,7 +19,7 @@ LINE_BYTES = 4096
 TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
 TIMEOUT = re.compile(r"(?:^|&)timeout=([1-9]|10)s(?:&|$)")  # As kube-apiserver says how long it waits.
 LONGEST_TIMEOUT = 10
-CHUNKS = 64  # Read in a turn, each in some 7 µs: 16 KiB may hold 2,700 of one byte.
+CHUNKS = 64  # Read in a turn, each in some 7 µs: 16 KiB may hold 2,700 chunks of one byte.
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
@@ -34,12 +34,12 @@ def receive(connection: Connection, memory: Memory) -> Script[Any]:
         yield from connection.more()
     connection.idle = False
     if not connection.secure:
-        if not connection.inbox[:1].isupper():  # Such as TLS; its end would be waited for.
+        if not connection.inbox[:1].isupper():  # It is TLS, say: do not wait for the end of a head.
             raise Refused(400, "this port speaks plain HTTP, without TLS; found no HTTP request")
-        connection.allow(inf)
+        connection.allow(inf)  # The client's time does not run while it waits for its turn.
         yield from connection.host.give_way(connection)
     connection.allow(connection.limits.head, 408)
-    head = yield from until(connection, HEAD_END, connection.limits.head_bytes, 431)
+    head = yield from read_until(connection, HEAD_END, connection.limits.head_bytes, 431)
     request = http.parse(head)
     headers = dict(request.headers)
     length = int(headers.get("CONTENT-LENGTH", 0))
@@ -47,7 +47,7 @@ def receive(connection: Connection, memory: Memory) -> Script[Any]:
         raise Refused(413, f"Content-Length {length}, wanted at most {connection.limits.body_bytes}")
     patience = turn_seconds(request.query)
     if length > connection.limits.large_bytes:
-        yield from turn(connection, memory, length, patience)
+        yield from wait_for_turn(connection, memory, length, patience)
     if http.asks_to_continue(request):
         connection.outbox.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
         yield from connection.push()
@@ -55,10 +55,10 @@ def receive(connection: Connection, memory: Memory) -> Script[Any]:
     body = io.BytesIO()
     coding = http.coding_of(request)
     if not coding:
-        yield from take(connection, length, body)
+        yield from read_bytes(connection, length, body)
     elif coding.lower() == "chunked":
-        yield from chunks(connection, memory, body, patience)
-    else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
+        yield from read_chunks(connection, memory, body, patience)
+    else:  # gunicorn's parser accepts "gzip, chunked", but does not decode gzip.
         raise http.unknown_coding(coding)
     if connection.outdated:
         request.force_close()
@@ -66,11 +66,11 @@ def receive(connection: Connection, memory: Memory) -> Script[Any]:
     return request
 
 
-def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Script[bytes]:
-    """Return the bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
+def read_until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Script[bytes]:
+    """Read the bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
     while not (match := end.search(connection.inbox, searched)) and len(connection.inbox) <= limit:
-        searched = max(0, len(connection.inbox) - 3)
+        searched = max(0, len(connection.inbox) - 3)  # The last three bytes may begin an end.
         yield from connection.more()
     if not match or match.end() > limit:
         raise Refused(status, f"request head, chunk line or trailers of more than {limit} bytes")
@@ -81,15 +81,15 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
 
 def turn_seconds(query: str) -> float:
     """
-    Return how long a large body may wait for its turn.
+    How long a large body may wait for its turn.
 
-    So long that a client can ask twice, with a second between, and has a second left to send it and to be answered.
+    A client can then ask twice, with a second between, and has a second left to send the body and be answered.
     """
     match = TIMEOUT.search(query)
     return max(0, (int(match[1]) if match else LONGEST_TIMEOUT) - 2) / 2
 
 
-def turn(connection: Connection, memory: Memory, length: int, seconds: float) -> Script[None]:
+def wait_for_turn(connection: Connection, memory: Memory, length: int, seconds: float) -> Script[None]:
     """Wait until a large body may be read. Refused with 429 if that takes too long."""
     connection.allow(seconds, 429)
     try:
@@ -101,7 +101,7 @@ def turn(connection: Connection, memory: Memory, length: int, seconds: float) ->
         ) from refused
 
 
-def take(connection: Connection, length: int, body: io.BytesIO) -> Script[None]:
+def read_bytes(connection: Connection, length: int, body: io.BytesIO) -> Script[None]:
     """Move `length` bytes to the body."""
     while length:
         if not connection.inbox:
@@ -114,25 +114,26 @@ def take(connection: Connection, length: int, body: io.BytesIO) -> Script[None]:
         connection.came += len(part)
 
 
-def chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: float) -> Script[None]:
+def read_chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: float) -> Script[None]:
     """Move the content of all chunks to the body; trailers are dropped."""
     for number in range(1, connection.limits.chunks + 1):
         if number % CHUNKS == 0:
             yield from connection.host.give_way(connection)
-        line = yield from until(connection, LINE_END, LINE_BYTES, 400)
-        if not (size := CHUNK_SIZE.fullmatch(line)):
+        line = yield from read_until(connection, LINE_END, LINE_BYTES, 400)
+        if not (match := CHUNK_SIZE.fullmatch(line)):
             raise Refused(400, f"chunk size: found {line!r}, wanted hexadecimal digits")
-        length = int(size[1], 16)
+        length = int(match[1], 16)
         if body.tell() + length > connection.limits.body_bytes:
             raise Refused(413, f"{body.tell() + length} bytes in chunks, wanted at most {connection.limits.body_bytes}")
         if not length:
             break
         if body.tell() <= connection.limits.large_bytes < body.tell() + length:
-            yield from turn(connection, memory, connection.limits.body_bytes, patience)  # It may become as large.
+            # How large it becomes is not known: count it as the largest.
+            yield from wait_for_turn(connection, memory, connection.limits.body_bytes, patience)
             connection.allow(connection.limits.body, 408)
-        yield from take(connection, length, body)
-        if (yield from until(connection, LINE_END, LINE_BYTES, 400)) != b"\r\n":
+        yield from read_bytes(connection, length, body)
+        if (yield from read_until(connection, LINE_END, LINE_BYTES, 400)) != b"\r\n":
             raise Refused(400, "chunk longer than its size")
     else:
         raise Refused(413, f"more than {connection.limits.chunks} chunks")
-    yield from until(connection, TRAILERS_END, connection.limits.head_bytes, 431)
+    yield from read_until(connection, TRAILERS_END, connection.limits.head_bytes, 431)

@@ -31,12 +31,13 @@ from webhook.server.transport.peers import Turns, largest_first, peer_of
 from webhook.server.transport.thread_role import enter_loop
 from webhook.server.transport.tls import ClientRefused
 
-SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
-SLICE_SECONDS = 0.002  # The most time for handshakes, and for accepting; one step may take longer.
-NEWCOMERS = 48  # Accepted in a turn, before room is made for them: that takes longer than to accept one.
-# How long a client may take, when the server stops, to send
-NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
-FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
+SWEEP_SECONDS = 0.25  # The longest time until a missed deadline is noticed.
+SLICE_SECONDS = 0.002  # In a turn, for handshakes, and again for accepting; one step may take longer.
+NEWCOMERS = 48  # Accepted in a turn before room is made for them, for making room takes longer than accepting.
+# How long a client may take, when the server stops, to send another request after a response.
+NEXT_REQUEST_SECONDS = 0.25
+# The same for its first on a new connection: on a reused one it would try again elsewhere, on a new one not.
+FIRST_REQUEST_SECONDS = 1.0
 
 
 class ClientService(Protocol):
@@ -61,7 +62,7 @@ class ClientService(Protocol):
         """
 
     def refusal(self, status: int, reason: str) -> bytes:
-        """Return the whole response to a request that is refused."""
+        """The whole response to a request that is refused."""
 
     def dropped(self, connection: Connection) -> None:
         """Forget a connection that is closed, perhaps before its request was answered."""
@@ -75,29 +76,29 @@ class Calls:
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Callable[..., object], tuple[object, ...]]] = deque()
-        self._noted, self._note = socket.socketpair()
-        self._noted.setblocking(False)
-        self._note.setblocking(False)
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._wake_reader.setblocking(False)
+        self._wake_writer.setblocking(False)
 
     def fileno(self) -> int:
-        return self._noted.fileno()
+        return self._wake_reader.fileno()
 
     def defer(self, call: Callable[..., object], *args: object) -> None:
         """Have the loop's thread call a function, and wake that thread."""
         self._waiting.append((call, args))
-        with suppress(OSError):  # It has not looked at thousands of notes yet, or is closed.
-            self._note.send(b"x")
+        with suppress(OSError):  # The socket is full, so that the thread wakes anyway, or it is closed.
+            self._wake_writer.send(b"x")
 
     def run(self) -> None:
-        """Call all functions that wait; what these add is called the next time."""
-        self._noted.recv(4096)
+        """Call all functions that wait now; those that they add are called the next time."""
+        self._wake_reader.recv(4096)
         for _ in range(len(self._waiting)):
             call, args = self._waiting.popleft()
             call(*args)
 
     def close(self) -> None:
-        self._noted.close()
-        self._note.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
 
 
 class Loop:
@@ -111,8 +112,8 @@ class Loop:
             listener.setblocking(False)
         self.alive, self.accepting = True, False
         self.connections: set[Connection] = set()
-        self.open: Counter[str] = Counter()  # The number of connections of each peer,
-        self.opened: Counter[str] = Counter()  # and of those that it has opened of late: each sweep forgets some.
+        self.open: Counter[str] = Counter()  # The number of connections of each peer.
+        self.opened: Counter[str] = Counter()  # How many each peer has opened of late: each sweep forgets some.
         self.turns: Turns[Connection] = Turns()
         self.handshakes: Turns[Connection] = Turns()
         self.poller, self.calls = DefaultSelector(), Calls()
@@ -120,7 +121,7 @@ class Loop:
         self.poller.register(self.calls, EVENT_READ)
         self.memory = Memory(self.limits, self.connections, drop=self.drop, resume=self.resume, defer=self.defer)
         self.hold = self.memory.hold
-        self.swept = monotonic()
+        self.swept = monotonic()  # When the last sweep began.
         self.turned = monotonic()  # When the last turn began.
 
     @property
@@ -134,10 +135,10 @@ class Loop:
     def run(self, goes_on: Callable[[], bool]) -> None:
         """Serve until `end`, or until `goes_on`, called some times a second, says no."""
         enter_loop()
-        asked = -inf
+        last_asked = -inf
         while self.alive:
-            if asked < self.swept:
-                asked = self.swept
+            if last_asked < self.swept:  # Once after each sweep.
+                last_asked = self.swept
                 if not goes_on():
                     break
             self.turn(SWEEP_SECONDS)
@@ -145,19 +146,19 @@ class Loop:
     def end(self) -> None:
         """End `run`; a signal handler may call it."""
         self.alive = False
-        self.defer(int)  # Wakes the poller.
+        self.defer(int)  # A call that does nothing, but wakes the poller.
 
     def turn(self, seconds: float) -> None:
         """Wait for events for `seconds` at most, and let as many clients have their turn as a slice of time allows."""
         self.turned = monotonic()
         self._accept_or_not()
-        come = []
+        ready_listeners = []
         for key, _ in self.poller.select(0 if self.turns or self.handshakes else seconds):
             if isinstance(key.data, Connection):
                 self._queue(key.data)
             elif key.data:
-                come.append(key.data)
-            else:
+                ready_listeners.append(key.data)
+            else:  # The socket of `calls`, which is registered without data.
                 self.calls.run()
         begun = now = monotonic()
         while self.turns and now < begun + self.limits.slice:
@@ -166,7 +167,7 @@ class Loop:
         for _ in range(self.limits.handshakes):
             if self.handshakes and monotonic() < now + SLICE_SECONDS:
                 self.resume(self.handshakes.next())
-        for listener in come:
+        for listener in ready_listeners:
             self.accept(listener)
         if now > self.swept + SWEEP_SECONDS:
             self.sweep()
@@ -185,11 +186,11 @@ class Loop:
     def _queue(self, connection: Connection) -> None:
         """Let a connection whose event has come wait for its turn."""
         if connection.wanted:
-            if connection.wanted == EVENT_READ:  # Though it may be read only after other turns.
+            if connection.wanted == EVENT_READ:  # Bytes are here, though they may be read only after other turns.
                 connection.heard = monotonic()
             (self.handshakes if connection.handshaking else self.turns).add(connection)
         elif connection.watched:
-            # The client sends while a thread answers; stop polling, or it wakes the loop repeatedly.
+            # The client sends while a thread answers; stop polling, or it wakes the loop again and again.
             self.poller.unregister(connection.sock)
             connection.watched = NO_EVENT
 
@@ -224,34 +225,39 @@ class Loop:
 
     def make_room(self, least: int = 0, since: float = inf) -> None:
         """
-        Drop so many clients that one more has a place, and `least` at least.
+        Drop clients until one more has a place, and `least` at least.
 
-        Each is of the peer that then has most; with `Limits.fair_share` or less, none has more than another.  Newcomers
-        `since` then go last, before them those in line for a thread; of the rest, those never served go first, and of
-        each the one that was silent longest.
+        Each time it is a client of the peer that then has most; peers with `Limits.fair_share` or less count as equal.
+        Among equals the order is: clients never served, those served, those in line for a thread, and newcomers
+        `since` then; of each, first whoever was silent longest.
         """
         count = max(least, len(self.connections) - self.limits.connections + 1)
         if count <= 0:
             return
-        in_the_way = self._in_the_way([each for each in self.connections if each.droppable])
-        in_the_way.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
+        closable = self._in_the_way([connection for connection in self.connections if connection.droppable])
+        closable.sort(key=lambda client: (client.heard >= since, client.deadline == inf, client.served, client.heard))
         size = self.opened if self.limits.brief else self.open
-        for victim in largest_first(in_the_way, size, self.limits.fair_share)[:count]:
+        for victim in largest_first(closable, size, self.limits.fair_share)[:count]:
             self.drop(victim, "to make room")
 
     def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:
         """
-        Return the connections that may be closed: those that never sent a whole request if they are at least half of
-        all, else those that did.
+        The connections that may be closed: those that never sent a whole request if they are at least half of all,
+        else those that did.
 
         So silent clients take no place from clients that send requests, and clients that were served leave places for
-        newcomers.  A connection whose turn is near stays open, if its peer has opened few of late.
+        newcomers.  A connection that waits only for its turn, not for a thread, stays open, unless its peer has opened
+        many of late.
         """
-        asked = [each for each in connections if each.served or each.deadline == inf]
-        if 2 * len(asked) <= len(connections):
-            return [each for each in connections if not (each.served or each.deadline == inf)]
+        senders = [client for client in connections if client.served or client.deadline == inf]
+        if 2 * len(senders) <= len(connections):
+            return [client for client in connections if not (client.served or client.deadline == inf)]
         fair_share = self.limits.fair_share
-        return [each for each in asked if min(each.deadline, each.queued) < inf or self.opened[each.peer] > fair_share]
+        return [
+            client
+            for client in senders
+            if min(client.deadline, client.queued) < inf or self.opened[client.peer] > fair_share
+        ]
 
     def converse(self, connection: Connection) -> Script[None]:
         """Serve a connection: requests and their responses, then the end."""
@@ -264,7 +270,8 @@ class Loop:
                 while connection.request:
                     yield NO_EVENT
                 yield from self.send(connection)
-                connection.served, connection.idle = not connection.closing, not (connection.inbox or connection.behind)
+                connection.served = not connection.closing
+                connection.idle = not (connection.inbox or connection.behind)
                 connection.allow(self.limits.keep_alive if self.alive else NEXT_REQUEST_SECONDS)
                 if connection.inbox:  # Others have their turns before its next request.
                     yield from self.give_way(connection)
@@ -313,14 +320,14 @@ class Loop:
         """Refuse or drop connections that missed their deadline, and large bodies too slow while others wait."""
         self.swept = now = monotonic()
         self.opened = Counter({peer: count - 1 - count // 8 for peer, count in self.opened.items() if count > 1})
-        self.make_room()  # None could be dropped for the last that came.
+        self.make_room()  # When the last client came, there may have been none to drop for it.
         late = {connection for connection in self.connections if connection.deadline <= now}
         for connection in late | self.memory.in_the_way(now):
             if connection.refusal:
                 self.resume(connection, Refused(connection.refusal, "too slow"))
             else:
                 self.drop(connection, "too slow")
-        self.memory.go_on()  # Whoever has a turn may have fallen silent.
+        self.memory.go_on()  # Whoever has a turn may have fallen silent, and now gives way.
 
     def drop(self, connection: Connection, why: object) -> None:
         """Close a connection at once, and stop counting its bytes; do nothing if that has been done."""
@@ -359,14 +366,14 @@ class Loop:
                 grace = 0.0 if connection.served else FIRST_REQUEST_SECONDS
                 connection.deadline = min(connection.deadline, monotonic() + grace)
         self.sweep()
-        limit = monotonic() + seconds
-        while self.connections and monotonic() < limit:
+        deadline = monotonic() + seconds
+        while self.connections and monotonic() < deadline:
             self.turn(SWEEP_SECONDS)
         self.poller.close()
         self.calls.close()
 
     def _whole_turn(self) -> None:
-        """Give everyone who waits now one turn, however long it takes; handshakes apart."""
+        """Give all who wait a turn, however long it takes, except those in a handshake."""
         self.turn(0)
         while self.turns:
             self.resume(self.turns.next())

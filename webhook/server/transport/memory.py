@@ -13,11 +13,12 @@ from webhook.server.transport.peers import of_the_largest
 
 # A large body that stalls this long, or falls this far behind `Limits.rate`, is refused while others wait.
 STALLED_SECONDS = 2.0
-HURRY = 16  # Still a fraction of what an API server's network does.
+HURRY = 16  # Times `Limits.rate` while a peer without a turn waits; still a fraction of an API server's network.
 # A large body of which nothing comes for so long gives way to a peer that has no turn; longer than a lost packet takes.
 SILENT_SECONDS = 0.5
-# So long, and so many at most, the peers are remembered that have lost a turn for either: others come before them.
-BLAME_SECONDS, BLAMED = 600.0, 1_000
+# A peer that lost a turn because it stalled or was silent is blamed: others come before it.
+BLAME_SECONDS = 600.0
+BLAMED = 1_000  # Peers remembered, at most.
 
 
 class Memory:
@@ -33,16 +34,16 @@ class Memory:
         defer: Callable[[Callable[[], None]], None],
     ) -> None:
         """
-        Divide memory among connections, of which `connections` holds the open ones.
+        Divide memory among `connections`, the open ones; the set is shared with the loop.
 
         `defer` calls a function in the main thread's next turn.
         """
         self.limits, self.connections = limits, connections
         self.drop, self.resume, self.defer = drop, resume, defer
         self.held = 0
-        self.large: dict[Connection, int] = {}  # Large bodies that have a turn, with their bytes,
-        self.queue: dict[Connection, int] = {}  # and those that wait for one.
-        self.blamed: OrderedDict[str, float] = OrderedDict()  # Peers that have stalled, and until when it counts.
+        self.large: dict[Connection, int] = {}  # Large bodies that have a turn, with their bytes.
+        self.queue: dict[Connection, int] = {}  # Large bodies that wait for a turn, with their bytes.
+        self.blamed: OrderedDict[str, float] = OrderedDict()  # Blamed peers, and until when.
 
     def hold(self, connection: Connection, count: int) -> None:
         """
@@ -63,9 +64,9 @@ class Memory:
 
     def _victim(self, asking: Connection) -> Connection | None:
         """
-        Return the connection to drop first: one that has stalled, or else the oldest of the peer that holds most.
+        The connection to drop first: one that has stalled, or else the oldest of the peer that holds most.
 
-        None if threads are at work on all.  The one that is `asking` may be chosen, too: it can end itself.
+        None if threads are at work on all.  It may be the one that is `asking`, which can end itself.
         """
         since, held = monotonic() - STALLED_SECONDS, Counter[str]()
         for other in self.connections:
@@ -96,7 +97,7 @@ class Memory:
             self.defer(self.go_on)
 
     def has_turn(self, connection: Connection, length: int) -> bool:
-        """Return whether a large body of this size may be read; if not, queue the connection until it may."""
+        """Whether a large body of this size may be read; if not, queue the connection until it may."""
         if connection not in self.large:
             self.queue[connection] = length
             self.go_on(asking=connection)
@@ -118,7 +119,7 @@ class Memory:
                 self.resume(connection, None)
 
     def _has_room(self, connection: Connection) -> bool:
-        """Return whether this body fits, if need be after others have given way."""
+        """Whether this body fits, if need be after others have given way, which this makes them do."""
         silent = monotonic() - SILENT_SECONDS
         for other in self._giving_way(connection.peer, self.queue[connection], silent):
             if other.heard <= silent:
@@ -135,65 +136,67 @@ class Memory:
             self.blamed.popitem(last=False)
 
     def is_blamed(self, peer: str) -> bool:
-        """Return whether the peer has lost a turn of late because it stalled."""
+        """Whether the peer has lost a turn of late because it stalled."""
         return self.blamed.get(peer, 0.0) > monotonic()
 
     def _giving_way(self, peer: str, length: int, silent: float) -> list[Connection]:
         """
-        Return the bodies that lose their turn, so that a body of this length fits; none if its peer has a turn
+        The bodies that lose their turn, so that a body of this length of this peer fits; none if the peer has a turn
         already, or if that would not make enough room.
 
-        Bodies that have been silent since `silent` lose theirs first, and those of peers that have stalled before, if
-        this peer has not.  Of all other bodies a peer keeps its oldest.  Of the rest, those of the peer that has most
-        lose theirs first, the newest before the older.
+        First go bodies of which nothing has come since `silent`, and, if this peer is not blamed, those of blamed
+        peers.  Of the others each peer keeps its oldest; those of the peer that has most go first, the newest before
+        the older.
         """
-        have, missing = self._have(), sum(self.large.values()) + length - self.limits.large_held
-        if have[peer]:
+        bytes_of, missing = self._bytes_by_peer(), sum(self.large.values()) + length - self.limits.large_held
+        if bytes_of[peer]:
             return []
-        oldest = {connection.peer: connection for connection in reversed(self.large)}
-        receiving = [each for each in reversed(self.large) if each.deadline < inf]
+        oldest = {body.peer: body for body in reversed(self.large)}
+        receiving = [body for body in reversed(self.large) if body.deadline < inf]
         trusted = not self.is_blamed(peer)
-        stalling = {each for each in receiving if each.heard <= silent or (trusted and self.is_blamed(each.peer))}
-        spare = [each for each in receiving if each in stalling or each is not oldest[each.peer]]
+        stalling = {body for body in receiving if body.heard <= silent or (trusted and self.is_blamed(body.peer))}
+        spare = [body for body in receiving if body in stalling or body is not oldest[body.peer]]
         chosen: list[Connection] = []
-        for each in sorted(spare, key=lambda each: (each not in stalling, -have[each.peer])):
+        for body in sorted(spare, key=lambda body: (body not in stalling, -bytes_of[body.peer])):
             if missing > 0:
-                chosen.append(each)
-                missing -= self.large[each]
+                chosen.append(body)
+                missing -= self.large[body]
         return chosen if missing <= 0 else []
 
     def _next(self) -> Connection:
         """
-        Return the connection whose large body gets the next turn: the newest of the peer whose turn it is.
+        The connection whose large body gets the next turn: the newest of the peer whose turn it is.
 
         That is the peer with the fewest bytes of large bodies that have a turn; of several such peers, one that is not
         blamed, and of these the one that has waited longest.  It is the newest connection, since under load the oldest
         have usually stalled.
         """
-        have = self._have()
+        bytes_of = self._bytes_by_peer()
         newest = {connection.peer: connection for connection in self.queue}
-        return newest[min(newest, key=lambda peer: (have[peer], self.is_blamed(peer)))]
+        return newest[min(newest, key=lambda peer: (bytes_of[peer], self.is_blamed(peer)))]
 
-    def _have(self) -> Counter[str]:
-        """Return the bytes of large bodies that have a turn, by peer."""
-        have = Counter[str]()
+    def _bytes_by_peer(self) -> Counter[str]:
+        """The bytes of large bodies that have a turn, by peer."""
+        bytes_of = Counter[str]()
         for connection, length in self.large.items():
-            have[connection.peer] += length
-        return have
+            bytes_of[connection.peer] += length
+        return bytes_of
 
     def in_the_way(self, now: float) -> set[Connection]:
         """
-        Return the large bodies that stall or are too slow while others wait, of which the peers are blamed.
+        The large bodies that stall or are too slow while others wait; blames their peers.
 
-        `now` is `time.monotonic()`.  Where a peer waits that has no turn, they must be HURRY times as fast.
+        `now` is `time.monotonic()`.  While a peer without a turn waits, they must be HURRY times as fast.
         """
         if not self.queue:
             return set()
-        have = self._have()
-        rate = self.limits.rate * (HURRY if any(not have[each.peer] for each in self.queue) else 1)
+        bytes_of, rate = self._bytes_by_peer(), self.limits.rate
+        if any(not bytes_of[waiting.peer] for waiting in self.queue):
+            rate *= HURRY
         since = now - STALLED_SECONDS
-        receiving = {connection for connection in self.large if connection.deadline < inf}
-        slow = {each for each in receiving if each.heard <= since or each.granted + each.came / rate <= since}
-        for each in slow:
-            self._blame(each.peer)
+        receiving = {body for body in self.large if body.deadline < inf}
+        # Stalled, or so far behind: at `rate`, what has come would have been here by `since`.
+        slow = {body for body in receiving if body.heard <= since or body.granted + body.came / rate <= since}
+        for body in slow:
+            self._blame(body.peer)
         return slow

@@ -13,15 +13,15 @@ NETWORK = 64  # Bits of an IPv6 address: whoever has one address of such a netwo
 
 def peer_of(address: object) -> str:
     """
-    Return the peer behind the address of a socket: its IP address, of IPv6 the first 64 bits; "" if it has none.
+    The peer behind the address of a socket: its IP address, of IPv6 the first 64 bits; "" if it has none.
 
-    An IPv4 address is the same on a socket of IPv6.
+    A peer with an IPv4 address is the same on an IPv6 socket.
     """
     return _network(str(address[0])) if isinstance(address, tuple) else ""
 
 
 def is_local(address: object) -> bool:
-    """Return whether the address of a socket is a loopback address: only who may enter the Pod comes from there."""
+    """Whether the address of a socket is a loopback address: only those who may enter the Pod come from there."""
     host = _host(str(address[0])) if isinstance(address, tuple) else None
     return host is not None and host.is_loopback
 
@@ -29,7 +29,9 @@ def is_local(address: object) -> bool:
 @lru_cache(1_000)
 def _network(text: str) -> str:
     host = _host(text)
-    return str(IPv6Address(int(host) >> NETWORK << NETWORK) if isinstance(host, IPv6Address) else host or "")
+    if host is None:
+        return ""
+    return str(IPv6Address(int(host) >> NETWORK << NETWORK) if isinstance(host, IPv6Address) else host)
 
 
 def _host(text: str) -> IPv4Address | IPv6Address | None:
@@ -37,7 +39,7 @@ def _host(text: str) -> IPv4Address | IPv6Address | None:
         host = ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    return host.ipv4_mapped or host if isinstance(host, IPv6Address) else host
+    return (host.ipv4_mapped or host) if isinstance(host, IPv6Address) else host
 
 
 class HasPeer(Protocol):
@@ -51,7 +53,7 @@ Member = TypeVar("Member", bound=HasPeer)
 
 
 def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member]:
-    """Return the members of which the peer has the largest size; of several such peers, the members of all."""
+    """The members of the peer with the largest size; if several peers have it, the members of all of them."""
     candidates = list(members)
     largest = max((size[member.peer] for member in candidates), default=0)
     return [member for member in candidates if size[member.peer] == largest]
@@ -59,9 +61,9 @@ def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member
 
 def largest_first(members: Iterable[Member], size: Counter[str], few: int = 0) -> list[Member]:
     """
-    Return the members in an order to drop them: each is of the peer that has most when those before it are gone.
+    The members in the order in which to drop them: each is of the peer that has most when those before it are gone.
 
-    `size` says how many a peer has; with a `few` or less, none has more than another.  Else the order stays.
+    `size`: how many a peer has; peers with `few` or less count as equal.  Among equals the order stays.
     """
     gone, ranked = Counter[str](), []
     for member in members:
@@ -80,21 +82,21 @@ class Turns(Generic[Member]):
         return bool(self._waiting)
 
     def add(self, member: Member) -> None:
-        """Let the member wait, if it does not yet."""
+        """Let the member wait, if it does not wait already."""
         self._waiting.setdefault(member.peer, OrderedDict())[member] = None
 
     def discard(self, member: Member) -> None:
         """Forget the member."""
-        of_peer = self._waiting.get(member.peer)
-        if of_peer and member in of_peer:
-            del of_peer[member]
-            if not of_peer:
+        members = self._waiting.get(member.peer)
+        if members and member in members:
+            del members[member]
+            if not members:
                 del self._waiting[member.peer]
 
     def next(self) -> Member:
         """Remove the member whose turn it is from those that wait, and return it; KeyError if none waits."""
-        peer, of_peer = self._waiting.popitem(last=False)
-        member, _ = of_peer.popitem(last=False)
-        if of_peer:
-            self._waiting[peer] = of_peer
+        peer, members = self._waiting.popitem(last=False)
+        member, _ = members.popitem(last=False)
+        if members:
+            self._waiting[peer] = members  # At the end of the line.
         return member

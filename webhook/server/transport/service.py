@@ -1,5 +1,5 @@
 """
-What answers the requests of a loop: a WSGI application, at once, or in threads what must not keep the others waiting.
+What answers the requests of a loop: a WSGI application, at once, or in a thread if others would have to wait.
 
     loop ──> a small request ──────────> application ──> loop
         ├──> one that steps aside ┐                       ↑
@@ -40,16 +40,16 @@ OPEN = Limits(
     linger_bytes=64 << 10,
     head_bytes=8 << 10,  # Prometheus sends less than 1 KiB.
     body_bytes=0,
-    slice=0.0005,  # Who is not accepted in time asks again after a second.
-    held_bytes=16 << 20,  # Of answers that nobody reads.
+    slice=0.0005,  # A client that is not accepted in time asks again after a second.
+    held_bytes=16 << 20,  # In answers that nobody reads.
 )
 
 
 @dataclass
 class Line:
-    """Requests that wait for one of some threads, of which so many are free; each peer in turn is given one."""
+    """Requests that wait for a thread; each peer in turn is given one."""
 
-    free: int
+    free: int  # Threads without a request.
     waiting: Turns[Connection] = field(default_factory=Turns)
 
 
@@ -69,19 +69,20 @@ class WsgiService:
         return False
 
     def refusal(self, status: int, reason: str) -> bytes:
-        """Return the whole response to a request that is refused."""
+        """The whole response to a request that is refused."""
         return last_response(status)
 
     def refused_client(self, reason: str) -> None:
-        """Note that the certificate of a client is not accepted, for one of `tls.NOT_ACCEPTED`."""
+        """Note that the certificate of a client is not accepted; `reason` is one of `tls.NOT_ACCEPTED`."""
 
     def begin(self, listeners: Sequence[socket.socket], small: int, large: int) -> None:
         """Make the loop, and so many threads for small and for large requests."""
         self.loop = Loop(self, listeners)
         self.small, self.large = Line(small), Line(large)
-        self.pool, all_run = ThreadPoolExecutor(small + large), Barrier(small + large)
-        for _ in range(small + large):  # Now, since later there might be no room for another.
-            self.pool.submit(all_run.wait)
+        self.pool, all_started = ThreadPoolExecutor(small + large), Barrier(small + large)
+        # Start all threads now: later there might be no memory for another.  With the barrier, none takes two calls.
+        for _ in range(small + large):
+            self.pool.submit(all_started.wait)
 
     def answer(self, connection: Connection) -> None:
         """Answer a small request at once, in the loop's thread, unless that would wait; any other in a thread."""
@@ -96,14 +97,14 @@ class WsgiService:
         connection.queued = monotonic()
         line = self.small if is_small else self.large
         line.waiting.add(connection)
-        self._give(line)
+        self._start_waiting(line)
 
     def dropped(self, connection: Connection) -> None:
         """Give no thread to a connection that is closed."""
         for line in (self.small, self.large):
             line.waiting.discard(connection)
 
-    def _give(self, line: Line) -> None:
+    def _start_waiting(self, line: Line) -> None:
         """Give free threads to the requests that wait for one."""
         while line.waiting and line.free:
             line.free -= 1
@@ -122,7 +123,7 @@ class WsgiService:
     def _done(self, line: Line, connection: Connection) -> None:
         line.free += 1
         connection.request, connection.taken = None, False
-        self._give(line)
+        self._start_waiting(line)
         self.loop.resume(connection)
 
     def respond(self, connection: Connection) -> None:
@@ -141,12 +142,12 @@ class OpenPort(WsgiService):
     """
     A port for probes and metrics: plain HTTP in a thread of its own, a request without a body to a connection.
 
-    Any client may reach it, so none of them can keep others waiting: connections are few and short.  The thread rests
-    for as long as it has worked, so that a flood of requests leaves half a processor and more to reviews.
+    Any client may reach it, so connections are few and short: none can keep others waiting.  The thread rests for as
+    long as it has worked, so that a flood of requests leaves at least half a processor to reviews.
     """
 
     limits = OPEN
-    parting = True  # The few places are for others.
+    parting = True  # Each response ends its connection: the few places are for others.
 
     def __init__(self, listener: socket.socket, wsgi: WSGIApplication, log: Any) -> None:
         self.wsgi, self.log = wsgi, log

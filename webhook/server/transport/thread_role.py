@@ -1,7 +1,7 @@
 """
-What would keep the loop waiting steps aside: its request is answered again, in a thread of the pool.
+A request that would keep the loop waiting steps aside: it is answered again, in a thread of the pool.
 
-The pool's line may be long.  Who has waited in it for LINE_SECONDS must answer without waiting for anything else.
+The pool's line may be long.  A request that has waited in it for LINE_SECONDS must wait for nothing else.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from threading import local
 from time import monotonic
 
 LINE_SECONDS = 1.0
-_thread = local()  # What the thread that asks is doing.
+_thread = local()  # Of the current thread: `loops`, it runs a loop; `late`, its request has waited long enough.
 
 
 class StepAside(BaseException):
@@ -29,7 +29,7 @@ def begin_job(queued: float) -> None:
 
 def may_wait() -> bool:
     """
-    Return whether the thread may wait for anything, such as another server; to be asked before.
+    Whether the thread may wait for anything, such as another server; ask before you wait.
 
     StepAside in the thread of a loop; False in a thread whose request has waited long enough; else True.
     """

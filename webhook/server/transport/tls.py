@@ -9,8 +9,7 @@ from typing import Any
 
 from webhook.server.transport.limits import RECORD
 
-# Why a client's certificate is not accepted: there is none, it is not of a known CA or not for clients, it is over,
-# it has another name, or the client asked to resume a session, whose certificate would not be verified again.
+# Why a client's certificate is not accepted.  The last: when a session is resumed, no certificate is verified again.
 NO_CERTIFICATE, UNTRUSTED, EXPIRED, WRONG_NAME, SESSION_RESUMED = NOT_ACCEPTED = (
     "none",
     "untrusted",
@@ -27,12 +26,14 @@ _IN_WORDS = {
 }
 _VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
 
-PARDON = 32  # Bytes without content for each byte of content: as much as a record of one byte has besides.
+PARDON = 32  # Bytes of overhead that a byte of content makes up for: as many as a record of one byte has.
 MUTE = 2 * RECORD  # Most bytes in a row without content; a client that sends more only keeps OpenSSL busy.
-RECORDS = 32  # Decrypted at a time, each with 20 µs for new keys before it: 16 KiB may hold 700 of one byte.
-# A handshake is read in pieces, so that what may follow it does not count, and given up once more than this came
-# before: three RSA certificates have 5 KB, and in 12 KiB no chain takes longer than 6 ms to be refused.
-HANDSHAKE, PIECE = 8 << 10, 4 << 10
+RECORDS = 32  # Decrypted at a time, each in 20 µs if new keys come before it: 16 KiB may hold 700 of one byte.
+# Bytes of a handshake after which it is given up: three RSA certificates have 5 KB.
+HANDSHAKE = 8 << 10
+# Read at a time during a handshake, so that what may follow it does not count.  With HANDSHAKE that makes 12 KiB, in
+# which no chain takes longer than 6 ms to be refused.
+PIECE = 4 << 10
 
 
 class ClientRefused(ConnectionAbortedError):
@@ -57,25 +58,27 @@ class Tls:
 
     def decrypt(self, data: bytes) -> bytes:
         """
-        Return the content of the records that `data` completes, of RECORDS at most; empty during the handshake.
+        Decrypt the records that `data` completes, RECORDS at most; empty during the handshake.
 
         The rest is `behind`, and comes with the next data, which may be empty.  Call `encrypt` afterwards: TLS itself
-        may have bytes to send.  ssl.SSLError if `data` is not TLS; ConnectionAbortedError if the client ends TLS, or
-        sends more than MUTE or HANDSHAKE bytes without content; ClientRefused if its certificate is not accepted: then
-        none of its content was decrypted.
+        may have bytes to send.
+
+        ssl.SSLError if `data` is not TLS; ConnectionAbortedError if the client ends TLS, or sends more than MUTE or
+        HANDSHAKE bytes without content; ClientRefused if its certificate is not accepted: then none of its content
+        was decrypted.
         """
         if not self.established and self.mute > HANDSHAKE:
             raise ConnectionAbortedError(f"TLS handshake of more than {HANDSHAKE} bytes")
         self.received.write(data)
-        content, left = b"", RECORDS
+        content, remaining = b"", RECORDS
         with suppress(ssl.SSLWantReadError):
             if not self.established:
                 self._shake_hands()
-            while self.received.pending and left:  # Only then is there another record, or a part of one.
-                left -= 1
+            while self.received.pending and remaining:  # There is another record, or a part of one.
+                remaining -= 1
                 part = self.session.read(RECORD)
                 content += part
-                if not part:  # The client has ended TLS; no data yet is an SSLWantReadError.
+                if not part:  # The client has ended TLS; if data is only missing, read() raises SSLWantReadError.
                     self.ended = True
                     break
         self.mute = max(0, self.mute + len(data) - PARDON * len(content))
@@ -85,7 +88,7 @@ class Tls:
 
     @property
     def behind(self) -> int:
-        """Bytes of records that were received and not looked at, because they came with too many others."""
+        """Bytes of records that were received, but not decrypted yet: they came with too many others."""
         return self.received.pending if self.established else 0
 
     def _shake_hands(self) -> None:
@@ -104,7 +107,7 @@ class Tls:
         self.established = True
 
     def encrypt(self, content: bytearray) -> bytes:
-        """Return all bytes to send; those of `content` come last."""
+        """Encrypt `content`; return it after whatever else there is to send."""
         if content:
             self.session.write(content)
         return self.to_send.read()
@@ -116,14 +119,14 @@ class Tls:
 
 
 def _reason(error: ssl.SSLError) -> str | None:
-    """Return the reason if a handshake failed for the client's certificate."""
+    """The reason if a handshake failed because of the client's certificate."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return EXPIRED if error.verify_code == _VERIFY_EXPIRED else UNTRUSTED
     return NO_CERTIFICATE if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
 
 
 def _names(certificate: Mapping[str, Any]) -> set[str]:
-    """Return the common names and the DNS names in a certificate, as `getpeercert` returns it."""
+    """The common names and the DNS names in a certificate, as `getpeercert` returns it."""
     subject = (pair for part in certificate.get("subject", ()) for pair in part)
     common = {value for name, value in subject if name == "commonName"}
     return common | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}

@@ -18,11 +18,11 @@ from gunicorn.workers.base import Worker as BaseWorker
 from webhook.server.transport.service import WsgiService
 
 HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
-# gunicorn scales, reloads or reopens files on these. There is one worker, and changed files are read without a signal.
+# On these gunicorn scales, reloads or reopens files. Here is one worker, and changed files are read without a signal.
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
-LAST_SECONDS = 1.0  # Of graceful_timeout, after which gunicorn's arbiter kills the worker: enough to end by itself.
-# mallopt's parameters of glibc, and their values, as the image sets them.  A block of so many bytes goes back to the
-# kernel once it is free; else glibc raises the threshold with the first large one, and keeps all that come later.
+LAST_SECONDS = 1.0  # Left of graceful_timeout, so that the worker ends before gunicorn's arbiter kills it.
+# Parameters of glibc's mallopt, and the values that the image sets, too.  Blocks of this size and more go back to the
+# kernel once they are free; if it is not set, glibc raises the threshold with the first large block, and keeps later ones.
 MMAP_THRESHOLD, ARENA_MAX = (-3, 1 << 20), (-8, 2)
 
 
@@ -33,17 +33,17 @@ def ignore_signals() -> None:
 
 
 def block_signals() -> None:
-    """Have signals wait, from before a fork until the worker has handlers of its own: else one could be lost."""
+    """Hold signals back from before a fork until the worker has its own handlers, so that none is lost."""
     signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
 
 
 def unblock_signals() -> None:
-    """Have signals come again."""
+    """Let signals through again."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
 
 def give_memory_back() -> None:
-    """Have what a large request took go back to the kernel, where libc can be told; before any thread starts."""
+    """Have glibc return large blocks to the kernel, before any thread starts; another libc has no mallopt."""
     with suppress(OSError, AttributeError):
         for parameter, value in (MMAP_THRESHOLD, ARENA_MAX):
             ctypes.CDLL(None).mallopt(parameter, value)
@@ -53,11 +53,11 @@ class Worker(WsgiService, BaseWorker):
     """
     gunicorn's worker with one loop, and threads for what must not keep it waiting: one of them for large requests.
 
-    The loop serves the first of its sockets.  A subclass sets `tls_context`, may set `limits` and `client_names`, and
-    may override `refusal` and `refused_client`.
+    The loop serves the first socket.  A subclass sets `tls_context`; it may set `limits` and `client_names`, and
+    override `refusal` and `refused_client`.
     """
 
-    alive: bool  # Set by gunicorn; not while it stops.
+    alive: bool  # Set by gunicorn; False while the worker stops.
 
     @property
     def parting(self) -> bool:
@@ -78,7 +78,7 @@ class Worker(WsgiService, BaseWorker):
         self.pool.shutdown(wait=False)
 
     def goes_on(self) -> bool:
-        """Return whether to serve on; called often enough that the arbiter sees that the loop turns."""
+        """Whether to serve on; called so often that the arbiter sees that the loop turns."""
         self.notify()
         return bool(self.alive and self.ppid == os.getppid())
 
