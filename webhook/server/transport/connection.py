@@ -108,7 +108,7 @@ class Connection:
         return self.tls.behind if self.tls else 0
 
     def read(self, size: int = RECORD, at_once: bool = False) -> Script[bytes]:
-        """Read at most `size` bytes from the socket; empty at the end.  With `at_once`, try before waiting for an event."""
+        """Read at most `size` bytes; empty at the end.  With `at_once`, try before waiting for an event."""
         if not at_once:
             yield EVENT_READ
         while True:

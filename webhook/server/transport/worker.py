@@ -22,7 +22,7 @@ HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
 LAST_SECONDS = 1.0  # Left of graceful_timeout, so that the worker ends before gunicorn's arbiter kills it.
 # Parameters of glibc's mallopt, and the values that the image sets, too.  Blocks of this size and more go back to the
-# kernel once they are free; if it is not set, glibc raises the threshold with the first large block, and keeps later ones.
+# kernel once they are free; else glibc raises the threshold with the first large block, and keeps those that follow.
 MMAP_THRESHOLD, ARENA_MAX = (-3, 1 << 20), (-8, 2)
 
 
