@@ -39,7 +39,7 @@ class Authority:
 
     @classmethod
     def create(cls, now: datetime, name: str = "evenkeel CA", lifetime: timedelta = CA_LIFETIME) -> Authority:
-        """Return a new self-signed CA, with path length 0: it issues serving certificates, and no other CA."""
+        """Make a new self-signed CA, with path length 0: it issues serving certificates, and no other CA."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(name, key.public_key(), now - CLOCK_SKEW, now + lifetime)
@@ -52,7 +52,7 @@ class Authority:
 
     @classmethod
     def parse(cls, certificate: Pem, key: Pem) -> Authority:
-        """Return an existing CA.  CertificateError if it cannot be read, is not a CA, or the key does not match."""
+        """Read an existing CA.  CertificateError if it cannot be read, is not a CA, or the key does not match."""
         pair = Pair.parse(certificate, key)
         if not describe(pair.certificate).is_ca:
             raise CertificateError(f"{certificate.source}: is not the certificate of a CA")
@@ -62,10 +62,9 @@ class Authority:
         self, names: Iterable[str], now: datetime, lifetime: timedelta = SERVING_LIFETIME, *, client: bool = False
     ) -> Pair:
         """
-        Return a certificate of a server, or of a `client`, for DNS names and IP addresses; it expires no later than its
-        CA.
+        Issue a certificate of a server, or of a `client`, for DNS names and IP addresses.
 
-        CertificateError if a name is neither, or the CA is not valid now.
+        It expires no later than its CA.  CertificateError if a name is neither, or the CA is not valid now.
         """
         ca = describe(self.pair.certificate)
         if reason := invalid_reason(ca, now):
@@ -83,15 +82,15 @@ class Authority:
             .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
             .add_extension(_issuer_key(self.pair), critical=False)
         )
-        hashed = not isinstance(self.pair.key, ed25519.Ed25519PrivateKey)
-        leaf = builder.sign(self.pair.key, hashes.SHA256() if hashed else None)
-        return Pair(
-            (leaf, *(certificate for certificate in self.pair.chain if certificate.subject != certificate.issuer)), key
-        )
+        hashes_itself = isinstance(self.pair.key, ed25519.Ed25519PrivateKey)
+        leaf = builder.sign(self.pair.key, None if hashes_itself else hashes.SHA256())
+        # Without the root, which clients must have.
+        intermediates = (certificate for certificate in self.pair.chain if certificate.subject != certificate.issuer)
+        return Pair((leaf, *intermediates), key)
 
 
 def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
-    """Return the common part of CA certificates and serving certificates."""
+    """What the certificates of CAs and of servers have in common."""
     return (
         x509.CertificateBuilder()
         .subject_name(_subject(name))
@@ -104,23 +103,23 @@ def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: da
 
 
 def _subject(name: str) -> x509.Name:
-    """Return the common name, cut to its limit.  It is for people; clients verify the subject alternative names."""
+    """The common name, cut to its limit.  It is for people; clients verify the subject alternative names."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:LONGEST_COMMON_NAME])])
 
 
 def normal_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a certificate spells them; CertificateError for bad names, or for none."""
+    """Names as a certificate spells them; CertificateError for bad names, or for none."""
     return tuple(str(name.value) for name in _alternative_names(names))
 
 
 def is_name(text: str) -> bool:
-    """Return whether certificates are issued for this name."""
+    """Whether certificates are issued for this name."""
     return _alternative_name(text) is not None
 
 
 def _alternative_names(names: Iterable[str]) -> tuple[_AlternativeName, ...]:
     by_name = {name: _alternative_name(name) for name in names}
-    if wrong := [name for name, address in by_name.items() if address is None]:
+    if wrong := [name for name, san in by_name.items() if san is None]:
         raise CertificateError("\n".join(f'"{name}": must be a DNS name or an IP address' for name in wrong))
     if not by_name:
         raise CertificateError("a serving certificate must have a name")
@@ -143,8 +142,8 @@ def _key_usage(*allowed: str) -> x509.KeyUsage:
 
 
 def _issuer_key(issuer: Pair) -> x509.AuthorityKeyIdentifier:
-    """Return the identifier of the signing key, copied from the issuer's certificate."""
-    own = extension(issuer.certificate, x509.SubjectKeyIdentifier)
-    if own is None:
+    """The identifier of the signing key, copied from the issuer's certificate."""
+    identifier = extension(issuer.certificate, x509.SubjectKeyIdentifier)
+    if identifier is None:
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key())
-    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own)
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)

@@ -15,10 +15,10 @@ from certs.pem import Inspection, ca_bundle, inspect, invalid_reason
 
 @dataclass(frozen=True)
 class Cas:
-    """The CAs of clients: as PEM, and what each contains."""
+    """The CAs of clients."""
 
     bundle: Pem
-    contents: tuple[Inspection, ...]
+    contents: tuple[Inspection, ...]  # What each certificate in it contains.
 
     @classmethod
     def parse(cls, pem: Pem) -> Cas:
@@ -36,7 +36,7 @@ class Cas:
 
 
 class Clients:
-    """The CAs in a file that others write, and the names that are accepted; without names, any certificate is."""
+    """The CAs in a file that others write, and the names that are accepted; without names, all are accepted."""
 
     def __init__(self, ca_file: Path, names: Iterable[str] = ()) -> None:
         """Read the file; CertificateError if it cannot be used."""
@@ -48,9 +48,9 @@ class Clients:
 
     def reload(self, demand: Callable[[Cas], None]) -> bool:
         """
-        Return whether a changed file is used from now on; if it cannot be, `refused` is the reason.
+        Whether a changed file is used from now on; if it cannot be, `refused` is the reason.
 
-        `demand` puts CAs in force; until it has, without a CertificateError, the ones before are.
+        `demand` puts CAs in force; if it raises CertificateError, the previous ones stay.
         """
         try:
             changed = self.files.changed()
@@ -60,13 +60,13 @@ class Clients:
             demand(cas)
         except CertificateError as error:
             if isinstance(error, NotNowError):
-                self.files.again()
+                self.files.again()  # Try the same content in the next round.
             self.refused = str(error)
             return False
         self.cas, self.refused = cas, ""
         return True
 
     def problem(self, now: datetime) -> str:
-        """Return why no client can be accepted at this time, or ""."""
+        """Why no client can be accepted at this time, or ""."""
         reasons = [invalid_reason(ca, now) for ca in self.cas.contents]
         return f"{self.ca_file}: {'; '.join(filter(None, reasons))}" if all(reasons) else ""

@@ -16,7 +16,7 @@ class CertificateError(ValueError):
 
 
 class NotNowError(CertificateError):
-    """For a reason outside of the content, such as too many open files: the same content may be used later."""
+    """It cannot be used now, for a reason outside of the content, such as too many open files; later it may be."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Pem:
 
 
 def read(path: Path) -> Pem:
-    """Return the content of a file; CertificateError if it cannot be read."""
+    """Read a file; CertificateError if that fails."""
     try:
         return Pem(str(path), path.read_bytes())
     except OSError as error:
@@ -39,8 +39,8 @@ def write_pair(chain: Path, chain_content: bytes, key: Path, key_content: bytes)
     """
     Replace a certificate and its key, which may be in any folder.
 
-    A process that is killed meanwhile leaves the pair before, or no certificate, but never the key of another.
-    CertificateError if a file cannot be written.
+    A process that is killed meanwhile leaves the previous pair, or a key without a certificate, but never a certificate
+    with the key of another.  CertificateError if a file cannot be written.
     """
     with _filled(chain, chain_content, 0o644) as new_chain, _filled(key, key_content, 0o600) as new_key:
         with _naming(chain):
@@ -53,11 +53,11 @@ def write_pair(chain: Path, chain_content: bytes, key: Path, key_content: bytes)
 
 @contextmanager
 def _filled(path: Path, content: bytes, mode: int) -> Iterator[Path]:
-    """Write a file with this `mode` to take the place of `path`; remove those that a killed process has left."""
+    """Write a new file that is to replace `path`, with this `mode`; remove those that a killed process has left."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with _naming(path):
-        for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):
-            left.unlink(missing_ok=True)
+        for leftover in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):
+            leftover.unlink(missing_ok=True)
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 file.write(content)
@@ -70,7 +70,7 @@ def _filled(path: Path, content: bytes, mode: int) -> Iterator[Path]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raise what the system refuses as CertificateError with the file's name."""
+    """Raise an error of the system as CertificateError with the file's name."""
     try:
         yield
     except OSError as error:

@@ -12,10 +12,10 @@ class Followed(Generic[Loaded]):
     """Content that is polled. A change is returned once two readings in a row are equal."""
 
     def __init__(self, content: Loaded, read: Callable[[], Loaded]) -> None:
-        """Follow a content that is `content` now; `read` reads the current one, or raises an error."""
+        """`content` is what there is now; `read` reads it again, or raises an error."""
         self._read = read
-        self._seen: Loaded | None = content
-        self._given: Loaded | None = content
+        self._seen: Loaded | None = content  # The last reading; None if it failed.
+        self._returned: Loaded | None = content  # What the caller has already; None to return the next content anyhow.
 
     def changed(self) -> Loaded | None:
         """
@@ -28,13 +28,13 @@ class Followed(Generic[Loaded]):
         try:
             self._seen = self._read()
         except Exception:
-            self._given = None
+            self._returned = None
             raise
-        if self._seen == self._given or self._seen != before:
+        if self._seen == self._returned or self._seen != before:
             return None
-        self._given = self._seen
+        self._returned = self._seen
         return self._seen
 
     def again(self) -> None:
         """Return the same content once more: it could not be used for a reason outside of it."""
-        self._given = None
+        self._returned = None

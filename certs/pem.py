@@ -28,7 +28,7 @@ class Pair:
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
-        """Return the first certificate in `chain`, with its key; CertificateError if it is another's."""
+        """Read a chain and the key of its first certificate; CertificateError if it is the key of another."""
         pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
             raise CertificateError(f"{key.source}: is not the key of {chain.source}")
@@ -55,7 +55,7 @@ class Pair:
         write_pair(chain, self.chain_pem(), key, self.key_pem())
 
     def pem(self, source: str) -> tuple[Pem, Pem]:
-        """Parse a chain and a key in PEM; `source` is what errors name."""
+        """The chain and the key as PEM; errors about them name `source`."""
         return Pem(source, self.chain_pem()), Pem(source, self.key_pem())
 
 
@@ -64,19 +64,19 @@ class Inspection:
     """What a certificate contains; times in UTC."""
 
     subject: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # The subject alternative names.
     not_before: datetime
     not_after: datetime
     is_ca: bool
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
-    """Describe each certificate in a file, in its order; CertificateError if one cannot be read."""
+    """Describe each certificate in a file, in order; CertificateError if one cannot be read."""
     return tuple(map(describe, certificates(pem)))
 
 
 def ca_bundle(pem: Pem) -> bytes:
-    """Return only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
+    """Only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
     chain = certificates(pem)
     if leaf := next((inspection for inspection in map(describe, chain) if not inspection.is_ca), None):
         raise CertificateError(f'{pem.source}: has the certificate of "{leaf.subject}", which is not a CA')
@@ -84,7 +84,6 @@ def ca_bundle(pem: Pem) -> bytes:
 
 
 def describe(certificate: x509.Certificate) -> Inspection:
-    """Describe a certificate."""
     constraints = extension(certificate, x509.BasicConstraints)
     names = extension(certificate, x509.SubjectAlternativeName)
     return Inspection(
@@ -97,13 +96,13 @@ def describe(certificate: x509.Certificate) -> Inspection:
 
 
 def invalid_reason(inspection: Inspection, now: datetime) -> str | None:
-    """Return why the certificate is not valid at this time, which it names, or None if it is."""
+    """Why the certificate is not valid now, with the time; None if it is valid."""
     reason = invalid_since(inspection, now)
     return f"{reason}; the time is now {stamp(now)}" if reason else None
 
 
 def invalid_since(inspection: Inspection, now: datetime) -> str | None:
-    """Return why the certificate is not valid now, in words that stay the same as time passes; None if it is valid."""
+    """Why the certificate is not valid now, in words that stay the same as time passes; None if it is valid."""
     if now < inspection.not_before:
         return f"is not valid before {stamp(inspection.not_before)}"
     if now > inspection.not_after:
@@ -112,15 +111,15 @@ def invalid_since(inspection: Inspection, now: datetime) -> str | None:
 
 
 def stamp(when: datetime) -> str:
-    """Return a time in UTC, as 2026-01-31T12:00:00Z."""
+    """A time in UTC, as 2026-01-31T12:00:00Z."""
     return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
     """
-    Return all certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed.
+    All certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed.
 
-    The library's message is not in it: it quotes what a broken file has, which may be a key.
+    The error does not have the library's message, which quotes what a broken file has: that may be a key.
     """
     labels = [label.decode() for label in re.findall(rb"-----BEGIN ([A-Z0-9 ]+)-----", pem.content)]
     if not labels:
@@ -133,10 +132,10 @@ def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
 
 
 def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
-    """Return the certificates in PEM, none if one cannot be parsed."""
+    """The certificates in PEM, none if one cannot be parsed."""
     try:
         readable = tuple(x509.load_pem_x509_certificates(content))
-        for certificate in readable:  # of which the library parses these only when they are asked for
+        for certificate in readable:  # The library parses these parts only when they are asked for.
             describe(certificate)
             certificate.issuer.rfc4514_string()
             certificate.public_key()
@@ -146,7 +145,7 @@ def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
 
 
 def _private_key(pem: Pem) -> PrivateKey:
-    """Return the key in PEM.  CertificateError, without the library's message, which could quote the key."""
+    """The key in PEM.  CertificateError, without the library's message, which could quote the key."""
     try:
         key = serialization.load_pem_private_key(pem.content, password=None)
     except TypeError:
@@ -159,7 +158,7 @@ def _private_key(pem: Pem) -> PrivateKey:
 
 
 def extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
-    """Return the extension of this type, or None."""
+    """The extension of this type, or None."""
     try:
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:

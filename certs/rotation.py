@@ -27,7 +27,7 @@ from certs.files import CertificateError, Pem
 from certs.pem import Pair, certificates, describe, invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
-MOST_CAS = 8  # Two are enough, unless clocks are wrong; more would fill the Secret where they stay so.
+MOST_CAS = 8  # Two are enough, unless clocks are wrong; if they stay wrong, ever more would fill the Secret.
 WRITE_TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.
 SECRET_RESTORED = "the Secret was deleted or emptied; evenkeel has written its last CA and certificate back"
 Content = Mapping[str, bytes]
@@ -37,29 +37,30 @@ class CertificateStore(Protocol):
     """The storage of the certificates, with compare-and-swap."""
 
     def read(self) -> tuple[Content, str]:
-        """Return the entries and their version; no entries and "" if the store does not exist."""
+        """The entries and their version; no entries and "" if the store does not exist."""
 
     def replace(self, content: Content, resource_version: str) -> bool:
-        """Return whether the entries were replaced; False if they no longer had that version."""
+        """Replace the entries; False if they no longer have that version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How long CA and leaf are valid, and how long a CA must be in every caBundle before it signs a leaf."""
+    """How long certificates are valid, and how soon a new CA signs."""
 
     ca: timedelta = CA_LIFETIME
     leaf: timedelta = SERVING_LIFETIME
-    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # replicas' clocks may differ
+    # How long a CA must be in every caBundle before it signs a leaf; the clocks of replicas may differ.
+    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW
 
 
 @dataclass(frozen=True, slots=True)
 class HeldCertificates:
-    """The usable content of a store; `authority` is the first of `cas`, the newest, with its key."""
+    """The usable content of a store."""
 
-    cas: tuple[x509.Certificate, ...] = ()
-    authority: Authority | None = None
+    cas: tuple[x509.Certificate, ...] = ()  # The newest first.
+    authority: Authority | None = None  # The newest CA, with its key.
     leaf: Pair | None = None
-    trusted: datetime | None = None
+    trusted: datetime | None = None  # Since when the newest CA is in every caBundle.
 
     @property
     def ca_bundle(self) -> bytes:
@@ -96,27 +97,27 @@ def rotate(
     for _ in range(WRITE_TRIES):
         content, version = store.read()
         if any(content.values()) and TRUSTED not in content:
-            known_entries = ", ".join(sorted(content))
+            entry_names = ", ".join(sorted(content))
             raise CertificateError(
-                f'found {known_entries} without "{TRUSTED}", wanted an empty Secret, or one that evenkeel has written; '
+                f'found {entry_names} without "{TRUSTED}", wanted an empty Secret, or one that evenkeel has written; '
                 "name another Secret"
             )
         held = parse(content)
-        gone = last != NO_CERTIFICATES and not any(content.values())
-        rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
+        is_lost = last != NO_CERTIFICATES and not any(content.values())
+        rotation = renewed(last if is_lost else held, names, now, bundles, lifetimes)
         if rotation.held == held or store.replace(entries(rotation.held), version):
-            return replace(rotation, reasons=(*((SECRET_RESTORED,) if gone else ()), *rotation.reasons))
+            return replace(rotation, reasons=(SECRET_RESTORED, *rotation.reasons)) if is_lost else rotation
     raise CertificateError(f"another client replaced the Secret during each of {WRITE_TRIES} attempts to write it")
 
 
 def renewed(
     held: HeldCertificates, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
 ) -> Rotation:
-    """Return the content to hold from now on.  A pure function, except that it creates keys."""
+    """The content to hold from now on.  A pure function, except that it creates keys."""
     reasons: list[str] = []
     if held.trusted is not None and held.trusted > now + CLOCK_SKEW:
         held = replace(held, trusted=None)  # A time in the future is not trusted.
-    cas = _kept(held, now, lifetimes)
+    cas = _needed_cas(held, now, lifetimes)
     held = replace(held, cas=cas) if cas != held.cas else held
     newest = held.authority.pair.certificate if held.authority is not None else None
     if reason := renewal_reason(newest, now):
@@ -133,11 +134,11 @@ def renewed(
     return Rotation(held, tuple(reasons))
 
 
-def _kept(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
+def _needed_cas(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
     """
-    Return the CAs without those that no leaf needs any more; all of them while the newest is not valid.
+    The CAs without those that no leaf needs any more; all of them while the newest is not valid.
 
-    The clock may be wrong then, and replicas may still serve what another has signed.
+    The clock may be wrong then, and replicas may still serve a leaf that another CA has signed.
     """
     if not held.cas or invalid_reason(describe(held.cas[0]), now):
         return held.cas
@@ -148,16 +149,16 @@ def _kept(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[
 
 
 def _settled(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> bool:
-    """Return whether the newest CA has been in every caBundle for long enough to sign."""
+    """Whether the newest CA has been in every caBundle for long enough to sign."""
     return held.trusted is not None and now >= held.trusted + lifetimes.settling
 
 
 def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str | None:
     """
-    Return why a certificate is due for renewal, else None.
+    Why a certificate is due for renewal, else None.
 
-    It is missing, two thirds of its lifetime are over, or it is not valid yet: whoever issued it had a wrong clock, or
-    this replica has.
+    It is missing, two thirds of its lifetime are over, or it is not valid yet: the clock of this replica or of the one
+    that issued it is wrong.
     """
     if certificate is None:
         return "there was none"
@@ -169,14 +170,14 @@ def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str |
 
 
 def _all_names(held: HeldCertificates, names: Collection[str], now: datetime) -> Collection[str]:
-    """Return the names, and those of a leaf that is not due; else replicas of different names would take turns."""
+    """The names, and those of a leaf that is not due; else replicas with different names would renew it in turns."""
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
     return tuple(dict.fromkeys((*names, *filter(is_name, describe(held.leaf.certificate).names))))
 
 
 def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -> str | None:
-    """Return why the leaf is due for renewal: its names, its CA or its time; else None."""
+    """Why the leaf is due for renewal: its names, its CA or its time; else None."""
     if held.leaf is None:
         return "there was none"
     if missing := sorted(set(names) - set(describe(held.leaf.certificate).names)):
@@ -187,7 +188,7 @@ def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -
 
 
 def is_served(held: HeldCertificates, names: Collection[str], now: datetime) -> bool:
-    """Return whether clients that trust the held CAs accept the leaf: then its renewal can wait for a new CA."""
+    """Whether clients that trust the held CAs accept the leaf: then its renewal can wait for a new CA."""
     leaf = held.leaf.certificate if held.leaf is not None else None
     if leaf is None or invalid_reason(describe(leaf), now):
         return False
@@ -195,7 +196,7 @@ def is_served(held: HeldCertificates, names: Collection[str], now: datetime) -> 
 
 
 def verifies(leaf: x509.Certificate, cas: Collection[x509.Certificate]) -> bool:
-    """Return whether one of the CAs has signed the leaf."""
+    """Whether one of the CAs has signed the leaf."""
     for ca in cas:
         with suppress(ValueError, TypeError, InvalidSignature):
             leaf.verify_directly_issued_by(ca)
@@ -209,7 +210,7 @@ def _in_each(bundles: Sequence[bytes] | None, ca: x509.Certificate) -> bool:
 
 
 def parse(content: Content) -> HeldCertificates:
-    """Return the certificates in the entries; a damaged entry, or a key that does not match, counts as missing."""
+    """The certificates in the entries; a damaged entry, or a key that does not match, counts as missing."""
     cas: tuple[x509.Certificate, ...] = ()
     authority, leaf, trusted = None, None, None
     pem = {name: Pem(name, content.get(name, b"")) for name in (CA_CERT, CA_KEY, CERT, KEY)}
@@ -219,13 +220,13 @@ def parse(content: Content) -> HeldCertificates:
         authority = Authority.parse(newest, pem[CA_KEY])
     with suppress(CertificateError):
         leaf = Pair.parse(pem[CERT], pem[KEY])
-    with suppress(ValueError, OverflowError):  # Of a year that UTC does not have.
+    with suppress(ValueError, OverflowError):  # OverflowError: in UTC, the year is before 1 or after 9999.
         trusted = datetime.fromisoformat(content.get(TRUSTED, b"").decode("ascii")).astimezone(UTC)
     return HeldCertificates(cas, authority, leaf, trusted if authority is not None else None)
 
 
 def entries(held: HeldCertificates) -> dict[str, bytes]:
-    """Return the entries of a store, as `parse` reads them."""
+    """The entries of a store, as `parse` reads them."""
     trusted = stamp(held.trusted).encode() if held.trusted is not None else b""
     ca_key = held.authority.pair.key_pem() if held.authority is not None else b""
     cert, key = (held.leaf.chain_pem(), held.leaf.key_pem()) if held.leaf is not None else (b"", b"")

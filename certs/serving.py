@@ -18,11 +18,11 @@ VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
 class Served(NamedTuple):
-    """A certificate and its key, and what the certificate contains."""
+    """A certificate and its key."""
 
     chain: Pem
     key: Pem
-    contents: Inspection
+    contents: Inspection  # What the certificate contains.
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Served:
@@ -51,20 +51,21 @@ class ServingCertificate:
         cls, cert_file: Path, key_file: Path, min_version: str = "1.2", clients: Clients | None = None
     ) -> ServingCertificate:
         """
-        Return the certificate in two files that others write, which `reload` follows; CertificateError if they cannot
-        be served.
+        Serve the certificate in two files that others write, and that `reload` follows.
+
+        CertificateError if they cannot be served.
         """
 
         def read_both() -> tuple[Pem, Pem]:
             return read(cert_file), read(key_file)
 
         pair = read_both()
-        made = cls(*pair, min_version, clients)
-        made._files = Followed(pair, read_both)
-        return made
+        certificate = cls(*pair, min_version, clients)
+        certificate._files = Followed(pair, read_both)
+        return certificate
 
     def serve(self, chain: Pem, key: Pem) -> None:
-        """Serve these from the next handshake on.  CertificateError if they cannot be; those before then are."""
+        """Serve these from the next handshake on.  CertificateError if they cannot be; the previous ones then stay."""
         served = Served.parse(chain, key)
         with self._lock:
             self._use(served, self._cas)
@@ -75,7 +76,7 @@ class ServingCertificate:
             self._use(self.served, cas)
 
     def _use(self, served: Served, cas: Cas | None) -> None:
-        """Use these from now on; CertificateError, and nothing has changed, if no context can be made of them."""
+        """Use these from now on; CertificateError, without any change, if no context can be made of them."""
         # A new context, because the one in use would briefly have the new certificate without its key.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[self.min_version]
@@ -95,7 +96,7 @@ class ServingCertificate:
 
     def reload(self, now: datetime) -> bool:
         """
-        Return whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason.
+        Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason.
 
         A certificate that is not valid now does not replace one that is; it is looked at again as time passes.
         """
@@ -123,6 +124,6 @@ class ServingCertificate:
         return self.served.contents.not_after
 
     def problem(self, now: datetime) -> str:
-        """Return why clients do not trust the served certificate at this time, or ""."""
+        """Why clients do not trust the served certificate at this time, or ""."""
         reason = invalid_reason(self.served.contents, now)
         return f"{self.served.chain.source}: {reason}" if reason else ""
