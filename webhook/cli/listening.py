@@ -14,7 +14,7 @@ BACKLOG = 1024  # Connections that may wait to be accepted.
 
 
 def address(flag: str, bind: str) -> tuple[str, int]:
-    """Return the host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
+    """The host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
     match = ADDRESS.fullmatch(bind)
     if not match or int(match["port"]) > 65535:
         raise UsageError(f'{flag}: found "{bind}", wanted HOST:PORT with a port up to 65535')
@@ -22,11 +22,11 @@ def address(flag: str, bind: str) -> tuple[str, int]:
 
 
 def listen(flag: str, bind: str) -> socket.socket:
-    """Return the listening socket; UsageError if there can be none."""
+    """Open the listening socket; UsageError if that fails."""
     host, port = address(flag, bind)
     try:
         if not host and socket.has_dualstack_ipv6():
-            with suppress(OSError):  # the kernel may support IPv6 without an address
+            with suppress(OSError):  # the kernel may support IPv6 where no interface has such an address
                 return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=BACKLOG)

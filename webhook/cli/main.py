@@ -45,8 +45,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 COMMANDS = {command: help_line for group in GROUPS.values() for command, help_line in group.items()}
-IN_CLUSTER = ("certs", "manifests", "serve")  # All that is in the image of the webhook.
-TOOLS = "evenkeel"
+IN_CLUSTER = ("certs", "manifests", "serve")  # The image of the webhook has only these.
+TOOLS = "evenkeel"  # The package with all other commands.
 WITHOUT_TOOLS = (
     f"has only {', '.join(IN_CLUSTER)}; evenkeel:{__version__}-tools has all commands, and so has what pip installs"
 )
@@ -67,46 +67,46 @@ Examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong with the words of its command, and what may have been meant."""
+    """A parser that says in one line what is wrong with its arguments, and what may have been meant."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """Return the arguments; of a command that takes many `words`, also those that come after an option."""
-        for option in filter(self._is_unknown, self._own(args)):
+        """Parse the arguments; a command that takes many `words` also gets those after an option."""
+        for option in filter(self._is_unknown, self._own_options(args)):
             place = "" if self._subparsers is None else "; write options after the command"
             self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions) or place}')
-        parsed, more = super().parse_known_args(args, namespace)
-        more = [word for word in more if word != "--"]
-        if more and not hasattr(parsed, "words"):
-            self.error(f'unexpected argument "{more[0]}"')
-        if more:
-            parsed.words += more
+        parsed, extra = super().parse_known_args(args, namespace)
+        extra = [word for word in extra if word != "--"]
+        if extra and not hasattr(parsed, "words"):
+            self.error(f'unexpected argument "{extra[0]}"')
+        if extra:
+            parsed.words += extra
         return parsed, []
 
     def error(self, message: str) -> NoReturn:
         """Print one line, and exit with 2."""
         from webhook.findings.wording import one_line  # which only an error needs
 
-        said = self._chosen_from(message).removeprefix("argument ")
-        end = "" if MEANT in said else f"; see {self.prog} {ASKS_HELP}"
-        print_error(UsageError(one_line(f"{said}{end}", LONGEST_LINE)), self.prog)
+        problem = self._with_choices(message).removeprefix("argument ")
+        advice = "" if MEANT in problem else f"; see {self.prog} {ASKS_HELP}"
+        print_error(UsageError(one_line(f"{problem}{advice}", LONGEST_LINE)), self.prog)
         self.exit(2)
 
-    def _chosen_from(self, message: str) -> str:
-        """Return what argparse says; where one word is missing, such as an action, with the words that it may be."""
+    def _with_choices(self, message: str) -> str:
+        """The message of argparse; if a word with choices is missing, such as an action, it names the choices."""
         for action in self._actions:
             if action.choices and message == f"the following arguments are required: {action.metavar}":
                 return f"{action.metavar}: found none, wanted {', '.join(map(str, action.choices))}"
         return message
 
-    def _own(self, words: Sequence[str]) -> Iterator[str]:
-        """Yield the words that may be options of this parser, and not of one below it or after --."""
+    def _own_options(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield the words that may be options of this parser: not those of a subparser or after --."""
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 return
             yield word.partition("=")[0]
 
     def _is_unknown(self, word: str) -> bool:
-        """Return whether a word has the form of an option, which may be shortened, and is none."""
+        """Whether a word looks like an option, but is none, not even a shortened one."""
         if not re.fullmatch(r"-[^\s\d.]\S*", word):
             return False
         long = word.startswith("--")
@@ -125,17 +125,17 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is None or value in action.choices:
             return
-        known, meant = [*map(str, action.choices)], _meant(str(value), action.choices)
+        choices, meant = [*map(str, action.choices)], _meant(str(value), action.choices)
         if isinstance(action, argparse._SubParsersAction):
             self.error(f'unknown command "{value}"{meant}')
-        raise argparse.ArgumentError(action, f'found "{value}", wanted {", ".join(known)}{meant}')
+        raise argparse.ArgumentError(action, f'found "{value}", wanted {", ".join(choices)}{meant}')
 
 
 class TopParser(Parser):
     """The parser of all commands, whose help lists them in groups."""
 
     def format_help(self) -> str:
-        """Return what evenkeel is for, and its commands."""
+        """What evenkeel is for, and its commands."""
         groups = (
             "\n".join((f"{title}:", *(f"  {command:<12}{help_line}" for command, help_line in group.items())))
             for title, group in GROUPS.items()
@@ -144,21 +144,21 @@ class TopParser(Parser):
         return overview if has_tools() else f"{overview}\nThis image {WITHOUT_TOOLS}.\n"
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
-    """Return a question for what is known and most like a word, "" if nothing is."""
+def _meant(word: str, choices: Iterable[str]) -> str:
+    """Ask whether the choice that is most like a word was meant; "" if none is like it."""
     from webhook.kubernetes.likeness import most_like  # which only an error needs
 
-    by_name = {str(name).lstrip("-"): name for name in known}
-    close = most_like(word.lstrip("-"), by_name)
-    return f"{MEANT}{by_name[close]}?" if close else ""
+    by_name = {str(choice).lstrip("-"): choice for choice in choices}
+    closest = most_like(word.lstrip("-"), by_name)
+    return f"{MEANT}{by_name[closest]}?" if closest else ""
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """
-    Return the parser of all commands; each is a module with `add_arguments` and `run`, here or in `evenkeel/commands`.
+    The parser of all commands; each is a module with `add_arguments` and `run`, here or in `evenkeel/commands`.
 
-    If `argv` names one of them, only that one is there, and only its module is imported: `admit` loads no web server.
-    `completion` needs all of them.
+    If `argv` names a command, the parser has only that one, and only its module is imported: `admit` loads no web
+    server.  For `completion` it has all of them.
     """
     name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
     top = TopParser(prog=name)
@@ -179,12 +179,12 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def has_tools() -> bool:
-    """Return whether the tools are installed, which the image of the webhook leaves out."""
+    """Whether the tools are installed, which the image of the webhook leaves out."""
     return find_spec(TOOLS) is not None
 
 
 def _imported(command: str) -> ModuleType:
-    """Import the module of a command; what that makes stays, and collecting garbage would look through it in vain."""
+    """Import a command's module, without collecting garbage meanwhile or in it later: what an import makes stays."""
     gc.disable()
     try:
         return import_module(f"webhook.cli.{command}" if command in IN_CLUSTER else f"{TOOLS}.commands.{command}")

@@ -51,6 +51,7 @@ ENGINE, WEBHOOK, POLICY = "--engine", "webhook", "policy"
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
 EXCLUDE_NAMESPACE = "--exclude-namespace"
+# Arguments that only a webhook has use for.
 _OF_WEBHOOK = (
     *("service", "url", "ca_bundle", "tls_secret", "inject_ca_from", "failure_policy", "failure_policy_enforced"),
     *("rbac", "ca_bundle_user"),
@@ -140,31 +141,31 @@ def run(args: argparse.Namespace) -> int:
     if args.engine == POLICY:
         _check_unused(args)
     elif not (alone and args.rbac_viewer):
-        for given, names in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
-            if not given:
+        for value, names in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
+            if not value:
                 raise UsageError(f"found no {names}, wanted one of them; only --rbac-viewer works alone")
     features = options.features(args.kubernetes_version, quiet=args.quiet)
     policy = options.policy(args.policy, features)
-    people = (viewer(policy),) if args.rbac_viewer else ()
+    viewer_role = (viewer(policy),) if args.rbac_viewer else ()
     if alone and args.engine == WEBHOOK:
-        _print(people)
+        _print(viewer_role)
         return 0
     by_policies = args.engine == POLICY
     judging = _policies(args, policy, features) if by_policies else _of_webhook(args, policy, features.minor)
-    _print((*people, *judging, *_skip_label(args, features.minor), *_ca_bundle(args, features.minor)))
+    _print((*viewer_role, *judging, *_skip_label(args, features.minor), *_ca_bundle(args, features.minor)))
     return 0
 
 
 def _policies(args: argparse.Namespace, policy: Policy, features: Features) -> tuple[Manifest, ...]:
-    """Return the policies of today for API servers; UsageError if they could crash one, or would judge otherwise."""
+    """The policies of today for API servers; UsageError if they could crash one, or would judge otherwise."""
     if features.minor < VARIABLES_SINCE:
         raise UsageError(
             f"{ENGINE} {POLICY}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: "
             f"{WHY_SINCE}; use {ENGINE} {WEBHOOK}"
         )
-    if lost := [*unknowable(policy)]:
+    if problems := [*unknowable(policy)]:
         instead = f"remove this setting, or use {ENGINE} {WEBHOOK}"
-        raise UsageError("\n".join(f"{args.policy}: {line}; {instead}" for line in lost))
+        raise UsageError("\n".join(f"{args.policy}: {problem}; {instead}" for problem in problems))
     today = policy.on(options.today())
     policies = admission_policies(today, features, _excluded(args))
     print_notes((*_assumed(args), *_ended(policy, today), *notes(today, policies)), args.quiet)
@@ -172,14 +173,14 @@ def _policies(args: argparse.Namespace, policy: Policy, features: Features) -> t
 
 
 def _of_webhook(args: argparse.Namespace, policy: Policy, minor: int) -> tuple[Manifest, ...]:
-    """Return the configurations of the webhook, after its rights where they are asked for."""
+    """The configurations of the webhook, after its rights if they are asked for."""
     service = _namespaced("--service", args.service)
     target = WebhookTarget(
         _bundle(args.ca_bundle) if args.ca_bundle else b"",
         service,
         _url(args.url),
         args.failure_policy,
-        _fails(args, policy, minor),
+        _enforced_fail(args, policy, minor),
         minor >= CONDITIONS_SINCE,
         _namespaced(INJECT_CA_OPTION, args.inject_ca_from),
         _excluded(args),
@@ -190,18 +191,18 @@ def _of_webhook(args: argparse.Namespace, policy: Policy, minor: int) -> tuple[M
 
 
 def _check_unused(args: argparse.Namespace) -> None:
-    """Raise UsageError if options are about a webhook, of which nothing is printed."""
-    given = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
-    if given:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        left = "it" if len(given) == 1 else "them"
-        raise UsageError(f"{names}: only for a webhook, and {ENGINE} {POLICY} prints none; leave {left} out")
+    """Raise UsageError if there are options that only a webhook has use for."""
+    unused = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
+    if unused:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in unused)
+        pronoun = "it" if len(unused) == 1 else "them"
+        raise UsageError(f"{names}: only for a webhook, and {ENGINE} {POLICY} prints none; leave {pronoun} out")
 
 
 def _assumed(args: argparse.Namespace) -> Iterator[str]:
     if args.kubernetes_version is None:
-        older = f"set --kubernetes-version if the cluster may be older than 1.{VARIABLES_SINCE}"
-        yield f"assuming Kubernetes 1.{LATEST.minor}; {older}: {WHY_SINCE}"
+        advice = f"set --kubernetes-version if the cluster may be older than 1.{VARIABLES_SINCE}"
+        yield f"assuming Kubernetes 1.{LATEST.minor}; {advice}: {WHY_SINCE}"
 
 
 def _ended(policy: Policy, today: Policy) -> Iterator[str]:
@@ -218,8 +219,8 @@ def _print(objects: Iterable[Manifest]) -> None:
     print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in objects), end="")
 
 
-def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
-    """Return whether enforced rules have entries of their own; needless where all entries have their failurePolicy."""
+def _enforced_fail(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
+    """Whether enforced rules have entries of their own, with failurePolicy Fail; needless if all entries have it."""
     if args.failure_policy_enforced == IGNORE or args.failure_policy == FAIL:
         return False
     if minor < CONDITIONS_SINCE:
@@ -239,7 +240,7 @@ def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
 
 
 def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the namespaces of which nothing is sent; UsageError if a name is none."""
+    """The namespaces from which nothing is sent; UsageError if one is not the name of a namespace."""
     for name in args.exclude_namespace:
         if not DNS_LABEL.fullmatch(name):
             raise UsageError(f"{EXCLUDE_NAMESPACE}: found {json.dumps(name)}, wanted the name of a namespace")
@@ -248,15 +249,15 @@ def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
-    """Return the policy that keeps others from setting the skip label; none where nobody is named."""
-    named = {SKIP_LABEL_USER: args.skip_label_user, SKIP_LABEL_GROUP: args.skip_label_group}
-    for option, names in named.items():
-        _check_names(option, names, minor)
-    return skip_label_policy(*named.values()) if any(named.values()) else ()
+    """The policy by which only the named users and groups may set the skip label; nothing if nobody is named."""
+    users, groups = args.skip_label_user, args.skip_label_group
+    _check_names(SKIP_LABEL_USER, users, minor)
+    _check_names(SKIP_LABEL_GROUP, groups, minor)
+    return skip_label_policy(users, groups) if users or groups else ()
 
 
 def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
-    """Return the policy that lets evenkeel's account change caBundle only."""
+    """The policy that lets evenkeel's account change caBundle only."""
     if args.ca_bundle_user is None:
         return ()
     _check_names(CA_BUNDLE_USER, [args.ca_bundle_user], minor)
@@ -283,7 +284,7 @@ def _bundle(path: Path) -> bytes:
 
 
 def _url(text: str | None) -> str:
-    """Return a URL that the API server accepts: https, without user, query or fragment (webhook.ValidateWebhookURL)."""
+    """Check that the API server accepts the URL: https, without user, query, fragment (webhook.ValidateWebhookURL)."""
     if text is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What `serve` and `manifests` are given, and the commands of tools too: a policy, a version, a cluster."""
+"""Options of `serve`, `manifests` and the commands of tools: a policy, a version, a cluster."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def add_quiet_argument(
 
 def add_version_argument(parser: argparse.ArgumentParser, of_cluster: bool = True) -> None:
     """Add --kubernetes-version; with `of_cluster` the command has --cluster, which may tell the version."""
-    known = "that of the live cluster or the evenkeel dump, else " if of_cluster else ""
-    usual = f"the version of the cluster (default: {known}1.{NEWEST})"
-    parser.add_argument(VERSION_OPTION, metavar="VERSION", help=usual)
+    from_cluster = "that of the live cluster or the evenkeel dump, else " if of_cluster else ""
+    help_text = f"the version of the cluster (default: {from_cluster}1.{NEWEST})"
+    parser.add_argument(VERSION_OPTION, metavar="VERSION", help=help_text)
 
 
 def policy(path: Path | None, features: Features = LATEST) -> Policy:
-    """Return the policy in a file, or the built-in one, for a version with these features."""
+    """Read the policy in a file, or the built-in one, for a version with these features."""
     if path is None:
         return built_in()
     try:
@@ -53,13 +53,13 @@ def policy(path: Path | None, features: Features = LATEST) -> Policy:
 
 
 def today() -> str:
-    """Return the day, in UTC, such as 2027-01-31."""
+    """The day, in UTC, such as 2027-01-31."""
     return datetime.now(UTC).date().isoformat()
 
 
 def features(version: str | None, option: str = VERSION_OPTION, *, quiet: bool = False) -> Features:
     """
-    Return the features of a Kubernetes version such as 1.34, without one those of the newest.
+    The features of a Kubernetes version such as 1.34, by default of the newest.
 
     `option` is the name of the option that gives the version.  Of a version that is too new, a note says so.
     """
@@ -71,7 +71,7 @@ def features(version: str | None, option: str = VERSION_OPTION, *, quiet: bool =
 
 
 def given_features(version: str, option: str = VERSION_OPTION) -> Features:
-    """Return the features of a Kubernetes version such as 1.34, which `option` gives."""
+    """The features of a Kubernetes version such as 1.34, the value of `option`."""
     try:
         return parse_version(version)
     except ValueError as error:
@@ -79,7 +79,7 @@ def given_features(version: str, option: str = VERSION_OPTION) -> Features:
 
 
 def namespaced(option: str, text: str) -> tuple[str, str]:
-    """Return the namespace and name in `text`, the value NS/NAME of an option."""
+    """The namespace and name in `text`, the value NS/NAME of an option."""
     namespace, _, name = text.partition("/")
     if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
         raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')
@@ -87,7 +87,7 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
 
 
 def client(option: str = LIVE_OPTION, kubeconfig: str = "", context: str = "", patience: float = 0.0) -> Client:
-    """Return a client of the cluster that kubectl uses; `option` asks for it, it asks again for `patience` seconds."""
+    """A client of the cluster that kubectl uses; errors name `option`, and `patience` is that of `Client`."""
     try:
         return Client(partial(access, kubeconfig, context), patience)
     except ClusterError as error:
@@ -95,7 +95,7 @@ def client(option: str = LIVE_OPTION, kubeconfig: str = "", context: str = "", p
 
 
 def view(path: Path) -> ClusterView:
-    """Return what the webhook keeps of the objects in a file, which `kubectl get -o yaml` prints."""
+    """What the webhook keeps of the objects in a file, which has what `kubectl get -o yaml` prints."""
     wanted = "wanted what kubectl get -o yaml prints"
     try:
         objects = tuple(read_objects(text(path)))
@@ -109,7 +109,7 @@ def view(path: Path) -> ClusterView:
 
 
 def text(path: Path) -> str:
-    """Return the text of a file."""
+    """Read a file in UTF-8."""
     try:
         return decoded(path.read_bytes())
     except UnicodeDecodeError as error:

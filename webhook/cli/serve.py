@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """
     try:
         return _run(args)
-    except BrokenPipeError:  # That of standard output, as for every command.
+    except BrokenPipeError:  # Of standard output: `main` handles it for every command.
         raise
     except OSError as error:
         return _cannot_go_on(error)
@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
     health = listen("--health-bind", health_bind)
     server = Server(
-        partial(_made, values),
+        partial(_webhook_or_exit, values),
         listener,
         health,
         threads=threads,
@@ -91,12 +91,12 @@ def _connections() -> int:
         raise UsageError(str(error)) from error
 
 
-def _made(values: Mapping[str, str]) -> Webhook:
-    """Make the webhook, in the worker; where that cannot be, say why, and have gunicorn's arbiter end, too."""
+def _webhook_or_exit(values: Mapping[str, str]) -> Webhook:
+    """Make the webhook, in the worker; if that fails, say why, and have gunicorn's arbiter end, too."""
     from webhook.server.gunicorn_server import EXIT_FAILED, UNUSABLE
 
     try:
-        return _webhook(values)
+        return _make_webhook(values)
     except UsageError as error:
         print_error(error)
         sys.exit(UNUSABLE)
@@ -109,9 +109,9 @@ def _made(values: Mapping[str, str]) -> Webhook:
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
-    """Return the flag, else the environment variable, else the default; "true" or "" for a switch; else UsageError."""
-    given = getattr(args, setting.name.replace("-", "_"))
-    value = str(given) if given is not None else os.environ.get(setting.variable, setting.default)
+    """The flag, else the environment variable, else the default; "true" or "" for a switch.  Else UsageError."""
+    flag = getattr(args, setting.name.replace("-", "_"))
+    value = str(flag) if flag is not None else os.environ.get(setting.variable, setting.default)
     if setting.metavar is None:
         if value.lower() not in (*TRUE, *FALSE):
             raise UsageError(f'{setting.variable}: found "{value}", wanted true or false')
@@ -121,16 +121,16 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
     return value
 
 
-def _webhook(values: Mapping[str, str]) -> Webhook:
-    """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
+def _make_webhook(values: Mapping[str, str]) -> Webhook:
+    """Read and check all that the settings name, and make the webhook of it; UsageError if something cannot be used."""
     from webhook.cli import options
     from webhook.kubernetes.features import LATEST
     from webhook.server import certificate
     from webhook.server.webhook import Config, Webhook
 
     policy_file = Path(values["policy"]) if values["policy"] else None
-    given = values["kubernetes-version"]
-    features = options.given_features(given) if given else LATEST
+    version = values["kubernetes-version"]
+    features = options.given_features(version) if version else LATEST
     policy = options.policy(policy_file, features)
     cluster: Client | ClusterView | None = None
     if values["cluster"] == options.LIVE:
@@ -148,7 +148,7 @@ def _webhook(values: Mapping[str, str]) -> Webhook:
         policy_file=policy_file,
         cluster=cluster,
         features=features,
-        asks_version=not given,
+        asks_version=not version,
         certificate=chosen.serving,
         renewal=chosen.renewal,
     )

@@ -19,13 +19,17 @@ def print_error(error: UsageError, by: str = "evenkeel") -> None:
     """Print each line of the message to stderr; names in it come from files, and must not control the terminal."""
     from webhook.findings.wording import one_line  # which a server that starts does not need
 
-    for line in str(error).split("\n") if sys.stderr is not None else ():
+    if sys.stderr is None:
+        return
+    for line in str(error).split("\n"):
         print(f"{by}: {one_line(line, LONGEST_LINE)}", file=sys.stderr, flush=True)
 
 
 def print_notes(notes: Iterable[str], quiet: bool = False) -> None:
-    """Print notes to stderr, as errors are printed, and none if it is to be `quiet`."""
+    """Print notes to stderr, as errors are printed; none if `quiet`."""
     from webhook.findings.wording import one_line
 
-    for note in () if quiet or sys.stderr is None else notes:
+    if quiet or sys.stderr is None:
+        return
+    for note in notes:
         print(f"note: {one_line(note, LONGEST_LINE)}", file=sys.stderr, flush=True)
