@@ -14,14 +14,14 @@ from webhook.manifests.configurations import NAME, Manifest
 from webhook.manifests.policy_objects import policy_and_binding
 
 CA_BUNDLE_NAME = f"{NAME}-ca-bundle"
-# Of a configuration and of an entry in it, all that may be set, but caBundle.  What the API server sets is left out.
+# All that clients may set in the metadata, in an entry and in its clientConfig, except caBundle.
 METADATA = ("annotations", "finalizers", "labels", "ownerReferences")
 ENTRY = (
     *("admissionReviewVersions", "failurePolicy", "matchConditions", "matchPolicy", "name", "namespaceSelector"),
     *("objectSelector", "reinvocationPolicy", "rules", "sideEffects", "timeoutSeconds"),
 )
 CLIENT = ("service", "url")
-CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # and the user, as JSON has text
+CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # Then the name of the user, as JSON.
 
 _UNCHANGED_WANTED = "found a change, wanted none: this account may only change caBundle"
 
@@ -31,19 +31,19 @@ def _validations() -> Iterator[Manifest]:
     for field in METADATA:
         yield _same(f"metadata.{field}", f"metadata.?{field}")
     for field in ENTRY:
-        # As dyn(…), because a validating webhook has no reinvocationPolicy, of which the type checker would warn.
+        # dyn(…), because a validating webhook has no reinvocationPolicy: the type checker would warn.
         yield _same(f"webhooks[*].{field}", f"?webhooks.orValue([]).map(w, dyn(w).?{field})")
     for field in CLIENT:
         yield _same(f"webhooks[*].clientConfig.{field}", f"?webhooks.orValue([]).map(w, w.?clientConfig.?{field})")
 
 
-def _same(shown: str, at: str) -> Manifest:
-    message = f"{shown}: {_UNCHANGED_WANTED}"
-    return {"expression": f"object.{at} == oldObject.{at}", "reason": "Forbidden", "message": message}
+def _same(field: str, steps: str) -> Manifest:
+    message = f"{field}: {_UNCHANGED_WANTED}"
+    return {"expression": f"object.{steps} == oldObject.{steps}", "reason": "Forbidden", "message": message}
 
 
 def ca_bundle_policy(user: str) -> tuple[Manifest, ...]:
-    """Return the policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
+    """The policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
     return policy_and_binding(CA_BUNDLE_NAME, _CA_BUNDLE_SPEC | _condition(user))
 
 

@@ -15,27 +15,27 @@ KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "v
 
 
 def literal(value: object) -> str:
-    """Return JSON as CEL, for which it will do; texts must be printable."""
+    """A value as JSON, which is also CEL; texts must be printable."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def at(root: str, path: FieldPath) -> str:
-    """Return CEL for the optional value at `path`."""
+    """CEL for the optional value at `path`."""
     return root + "".join(map(_step, map(str, path))) if path else f"optional.of({root})"
 
 
 def _step(name: str) -> str:
-    plain = IDENTIFIER.fullmatch(name) and name not in KEYWORDS
-    return f".?{name}" if plain else f"[?{json.dumps(name)}]"
+    is_identifier = IDENTIFIER.fullmatch(name) and name not in KEYWORDS
+    return f".?{name}" if is_identifier else f"[?{json.dumps(name)}]"
 
 
 def all_of(*conditions: str) -> str:
-    """Return CEL for: all of these hold; "" is left out, and nothing is `true`."""
+    """CEL for: all of these hold; "" is left out, and without any it is `true`."""
     return " && ".join(filter(None, conditions)) or "true"
 
 
 def matches(selector: Selector, labels: str) -> str:
-    """Return CEL for: the selector matches the map `labels`."""
+    """CEL for: the selector matches the map `labels`."""
     if selector.matches_nothing:
         return "false"
     return all_of(*(_meets(requirement, labels) for requirement in selector.requirements))
@@ -43,13 +43,13 @@ def matches(selector: Selector, labels: str) -> str:
 
 def _meets(requirement: Requirement, labels: str) -> str:
     key = literal(requirement.key)
-    there = f"{key} in {labels}"
+    has_key = f"{key} in {labels}"
     if requirement.operator in (EXISTS, DOES_NOT_EXIST):
-        return there if requirement.operator == EXISTS else f"!({there})"
-    among = f"({there} && {labels}[{key}] in {literal([*requirement.values])})"
-    return f"!{among}" if requirement.operator == NOT_IN else among
+        return has_key if requirement.operator == EXISTS else f"!({has_key})"
+    has_value = f"({has_key} && {labels}[{key}] in {literal([*requirement.values])})"
+    return f"!{has_value}" if requirement.operator == NOT_IN else has_value
 
 
 def begin(text: str, length: int) -> str:
-    """Return CEL for the first characters of a text."""
+    """CEL for the first characters of a text."""
     return f"[{text}].map(b, b.size() > {length} ? b.substring(0, {length}) : b)[0]"

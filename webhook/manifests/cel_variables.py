@@ -1,7 +1,7 @@
 """
-The variables over which rules say in CEL when they find nothing; those of the old object begin with `old_`.
+The variables of the rules in CEL, which say when a rule finds nothing; those of the old object begin with `old_`.
 
-The API server evaluates a variable when it is asked for, and once.  Each object is of a built-in kind.
+The API server evaluates a variable once, when it is first used.  Each object is of a built-in kind.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ _OF_OBJECT = {
     "fits": f"variables.constraints.size() <= {MOST_CONSTRAINTS}"
     f" && variables.constraints.map(c, {_VALUES}).sum() <= {MOST_SELECTOR_VALUES}"
     f" && variables.constraints.map(c, {_VALUES} + {_VALUES_OF_EXPRESSIONS}).sum() <= {MOST_SELECTOR_VALUES}",
-    # What makes the Pods: the spec of a Deployment, say, or that of a CronJob's Jobs.
+    # The spec of what makes the Pods: a Deployment, say, or a CronJob's Jobs.
     "workload": "request.kind.kind == 'CronJob' ? dyn(object).spec.jobTemplate.spec : dyn(object).?spec.orValue({})",
     "replicas": f"{_IS_JOB} ? [variables.workload.?parallelism.orValue(1),"
     " variables.workload.?completions.orValue(variables.workload.?parallelism.orValue(1))].min()"
     " : variables.workload.?replicas.orValue(1)",
-    # Labels: those in the template, the keys of those that each Pod gets or may get, and what is known of their values.
+    # labels: those in the template.  added: the keys that each Pod gets from its controller.  carried: also those that
+    # it may get.  given: the values of added ones, as far as they are known.
     "labels": "variables.template.?metadata.?labels.orValue({})",
     "added": "variables.workload.?manualSelector.orValue(false) ? []"
     f" : {literal({kind.kind: [*kind.added_labels] for kind in BUILT_IN_KINDS})}[request.kind.kind]",
@@ -57,13 +58,13 @@ _OF_OBJECT = {
 
 
 def of_object(root: str, prefix: str) -> Variables:
-    """Yield name and expression of what is known of `object` or `oldObject`."""
+    """Yield name and expression of the variables about `object` or `oldObject`."""
     for name, expression in _OF_OBJECT.items():
         yield f"{prefix}{name}", expression.replace("object", root).replace("variables.", f"variables.{prefix}")
 
 
 def of_new_object() -> Variables:
-    """Yield name and expression of what spares the new object from rules: its owner and who sends it, annotations."""
+    """Yield name and expression of what spares the new object from rules: its owner, its sender, its annotations."""
     references = "object.metadata.?ownerReferences.orValue([])"
     few = f"{references}.size() <= {MOST_TEMPLATES}"
     yield "owners", f"{few} ? {references}.filter(r, r.?controller.orValue(false)) : []"
@@ -76,6 +77,6 @@ def of_new_object() -> Variables:
     sends = f"request.userInfo.?username.orValue('') in ['{MANAGER}', account]"
     yield "by_controller", f"variables.owners.exists(r, {account}.optMap(account, {sends}).orValue(false))"
     annotation = f".?metadata.?annotations[?'{IGNORE_ANNOTATION}'].orValue('')"
-    both = (begin(root + annotation, LONGEST_IGNORE) for root in ("dyn(object)", "variables.template"))
-    joined = " + ',' + ".join(both)
+    values = (begin(root + annotation, LONGEST_IGNORE) for root in ("dyn(object)", "variables.template"))
+    joined = " + ',' + ".join(values)
     yield "ignored", f"({joined}).split(',').map(id, id.trim())"

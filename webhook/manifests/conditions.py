@@ -1,5 +1,5 @@
 """
-The matchConditions: the API server does not make the calls that admission.review would allow without judging.
+The matchConditions: the API server skips the calls that admission.review would allow without judging.
 
     spec.template        object.?spec.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0
     spec.sets[*].rack    object.?spec.?sets.orValue([]).exists(e0, e0.?rack…)
@@ -25,7 +25,7 @@ Condition = Mapping[str, str]
 
 
 def _any(items: str, name: str, holds: str) -> str:
-    """Return CEL for: `holds` is true of any item, each bound to `name`, or there are more than MOST_TEMPLATES."""
+    """CEL for: `holds` is true of any item, each bound to `name`, or there are more than MOST_TEMPLATES."""
     return f"{items}.size() > {MOST_TEMPLATES} || {items}.exists({name}, {holds})"
 
 
@@ -51,7 +51,7 @@ TO_DEFAULT: tuple[Condition, ...] = (
         "expression": _no_owner("r.?controller.orValue(false) && r.?kind.orValue('') == 'DaemonSet'"),
     },
 )
-# Whoever sends it, an enforced rule denies it; the Pods of a controller must start while no webhook answers.
+# An enforced rule denies an object whoever sends it, but Pods of a controller must start while no webhook answers.
 NOT_BY_CONTROLLER: Condition = {
     "name": "not-by-controller",
     "expression": f"!(request.?userInfo.?username.orValue('') in {json.dumps(sorted(CONTROLLERS))})",
@@ -60,13 +60,13 @@ NOT_OWNED: Condition = {"name": "not-owned", "expression": _no_owner("r.?control
 
 
 def has_constraints(kinds: Iterable[Kind]) -> Condition:
-    """Return the condition that an object of one of these kinds has any constraints."""
+    """The condition that an object of one of these kinds has any constraints."""
     places = dict.fromkeys((*(kind.anchor), *_INSIDE) if kind.template is not None else kind.anchor for kind in kinds)
     return {"name": "has-constraints", "expression": " || ".join(_some("object", place) for place in places)}
 
 
 def not_all(conditions: Iterable[Condition]) -> Condition:
-    """Return the condition that not all of these hold."""
+    """The condition that not all of these hold."""
     return {
         "name": "not-enforced",
         "expression": " || ".join(f"!({condition['expression']})" for condition in conditions),
@@ -74,7 +74,7 @@ def not_all(conditions: Iterable[Condition]) -> Condition:
 
 
 def changed(kinds: Iterable[Kind]) -> Condition:
-    """Return the condition that an UPDATE changes what is judged, and not only replicas, labels or status."""
+    """The condition that an UPDATE changes what is judged, and not only replicas, labels or status."""
     judged = dict.fromkeys(place for kind in kinds for place in (kind.anchor, kind.labels) if place)
     parts = dict.fromkeys(_up_to_list(place) for place in judged)
     differs = " || ".join(f"{at('object', part)} != {at('oldObject', part)}" for part in parts)
@@ -85,7 +85,7 @@ _INSIDE: FieldPath = ("spec", "topologySpreadConstraints")
 
 
 def _some(root: str, path: FieldPath, depth: int = 0) -> str:
-    """Return CEL for: the list at `path`, or any of the lists if it leads through some, is not empty."""
+    """CEL for: the list at `path` is not empty, or any of the lists there, if `path` leads through other lists."""
     up_to, item = _up_to_list(path), f"e{depth}"
     if up_to == path:
         return f"{at(root, path)}.orValue([]).size() > 0"

@@ -32,7 +32,7 @@ from webhook.rules import RULES
 from webhook.spread.constraint import read_selector
 from webhook.spread.selectors import EVERYTHING, Requirement, Selector, as_expression, as_selector
 
-# Nor in these, where failurePolicy is Fail: the webhook may need what runs in them before it can start.
+# Excluded as well if failurePolicy is Fail: the webhook may need what runs in them before it can start.
 NEEDED_NAMESPACES = (
     "argocd",
     "calico-system",
@@ -61,27 +61,22 @@ Manifest = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """
-    How the API server reaches the webhook: a `service` as (namespace, name), or else a `url`.
+    """How the API server reaches the webhook, and what it does without an answer."""
 
-    `failure_policy` is that of built-in kinds; for other kinds it is always Ignore.  With `enforced_fail`, what an
-    enforced rule may deny has entries of its own, with Fail, unless a built-in controller sends it.  Without
-    `conditions`, which an API server before 1.29 refuses, more calls are made, with the same answers.  Without a
-    `ca_bundle` somebody else writes it: `inject_ca_from`, the (namespace, name) of a Certificate, asks cert-manager to.
-    Of the namespaces `excluded` nothing is sent, either.
-    """
-
-    ca_bundle: bytes
-    service: tuple[str, str] | None = None
+    ca_bundle: bytes  # Empty if somebody else writes it.
+    service: tuple[str, str] | None = None  # Namespace and name; None if there is a `url`.
     url: str = ""
-    failure_policy: str = IGNORE
-    enforced_fail: bool = False  # Needs `conditions`.
+    failure_policy: str = IGNORE  # Of built-in kinds; for other kinds it is always Ignore.
+    # Entries of their own, with Fail, for what an enforced rule may deny, unless a built-in controller sends it.  They
+    # need `conditions`.
+    enforced_fail: bool = False
+    # False for an API server before 1.29, which refuses matchConditions: it makes more calls, with the same answers.
     conditions: bool = True
-    inject_ca_from: tuple[str, str] | None = None
-    excluded: tuple[str, ...] = ()
+    inject_ca_from: tuple[str, str] | None = None  # Namespace and name of a Certificate: cert-manager writes the CA.
+    excluded: tuple[str, ...] = ()  # Namespaces from which nothing is sent, besides those always excluded.
 
     def client_config(self, phase: str) -> Manifest:
-        """Return the clientConfig for a phase, "mutate" or "validate"."""
+        """The clientConfig for a phase, "mutate" or "validate"."""
         bundle = {"caBundle": b64encode(self.ca_bundle).decode()} if self.ca_bundle else {}
         if self.service is None:
             return {"url": f"{self.url.rstrip('/')}/{phase}", **bundle}
@@ -90,16 +85,16 @@ class WebhookTarget:
 
 
 def configurations(policy: Policy, target: WebhookTarget) -> tuple[Manifest, ...]:
-    """Return the configurations for `policy`; if there is nothing to mutate, only the validating one."""
+    """The configurations for `policy`; if there is nothing to mutate, only the validating one."""
     mutating = list(_mutating(policy, target))
     kinds = {"MutatingWebhookConfiguration": (MUTATING_NAME, mutating)} if mutating else {}
     kinds["ValidatingWebhookConfiguration"] = NAME, list(_judging(policy, target, VALIDATE))
-    asked = {} if target.inject_ca_from is None else {"annotations": {INJECT_CA_FROM: "/".join(target.inject_ca_from)}}
+    extra = {} if target.inject_ca_from is None else {"annotations": {INJECT_CA_FROM: "/".join(target.inject_ca_from)}}
     return tuple(
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": kind,
-            "metadata": {"name": name, "labels": OWN_LABELS, **asked},
+            "metadata": {"name": name, "labels": OWN_LABELS, **extra},
             "webhooks": webhooks,
         }
         for kind, (name, webhooks) in kinds.items()
@@ -108,35 +103,35 @@ def configurations(policy: Policy, target: WebhookTarget) -> tuple[Manifest, ...
 
 def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """
-    Return the names of the entries that `policy` needs and `entries` do not have, or have with other rules or
-    conditions, or for fewer of the namespaces with defaults.
+    The names of the entries that `policy` needs and `entries` do not have, or have with other rules or conditions, or
+    for fewer of the namespaces with defaults.
 
-    An entry that asks for less is accepted, because the API server then makes all calls that it would make otherwise.
-    What all entries ask of namespaces excludes these on purpose, be it by the target, a user or a cloud.
+    An entry with fewer conditions is accepted: the API server then makes all the calls that are needed, and more.  What
+    all entries require of namespaces is ignored: a target, a user or a cloud excludes these on purpose.
     """
-    own = any(str(entry.get("name")).startswith(f"{ENFORCED}.") for entry in entries)
-    return _lacking(_entries(policy, own), entries)
+    enforced_fail = any(str(entry.get("name")).startswith(f"{ENFORCED}.") for entry in entries)
+    return _lacking(_entries(policy, enforced_fail), entries)
 
 
 def new_entries(policy: Policy, before: Policy, enforced_fail: bool) -> tuple[str, ...]:
-    """Return the names of the entries that `policy` needs and that those for the policy `before` lack."""
+    """The names of the entries that `policy` needs and that those for the policy `before` lack."""
     return _lacking(_entries(policy, enforced_fail), _entries(before, enforced_fail))
 
 
 def _entries(policy: Policy, enforced_fail: bool) -> list[Mapping[str, object]]:
-    made = configurations(policy, WebhookTarget(b"", enforced_fail=enforced_fail))
-    return [as_mapping(entry) for configuration in made for entry in as_list(configuration["webhooks"])]
+    needed = configurations(policy, WebhookTarget(b"", enforced_fail=enforced_fail))
+    return [as_mapping(entry) for configuration in needed for entry in as_list(configuration["webhooks"])]
 
 
 def _lacking(needed: Iterable[Mapping[str, object]], entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    sent = [_sent(entry) for entry in entries]
-    of_all = frozenset.intersection(*(entry.of_namespaces for entry in sent)) if sent else frozenset()
-    own = [entry._replace(of_namespaces=entry.of_namespaces - of_all) for entry in sent]
-    return tuple(str(entry["name"]) for entry in needed if not any(_sends(each, _sent(entry)) for each in own))
+    sent = [_calls(entry) for entry in entries]
+    in_all = frozenset.intersection(*(calls.namespaces for calls in sent)) if sent else frozenset()
+    specific = [calls._replace(namespaces=calls.namespaces - in_all) for calls in sent]
+    return tuple(str(entry["name"]) for entry in needed if not any(_covers(calls, _calls(entry)) for calls in specific))
 
 
 def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the names of the entries for built-in kinds that let all objects pass while no webhook answers."""
+    """The names of the entries for built-in kinds that let all objects pass while no webhook answers."""
     failing = {str(entry.get("name")).removeprefix(f"{ENFORCED}.") for entry in entries if _fails(entry)}
     return tuple(name for name, kinds in _groups(policy).items() if kinds[0].built_in and name not in failing)
 
@@ -145,34 +140,35 @@ def _fails(entry: Mapping[str, object]) -> bool:
     return entry.get("failurePolicy", FAIL) == FAIL
 
 
-class _Sent(NamedTuple):
-    """What decides which calls an entry makes: its name, its rules and each condition as text, and its namespaces."""
+class _Calls(NamedTuple):
+    """What decides which calls the API server makes for an entry."""
 
     name: object
-    rules: str
-    conditions: frozenset[str]
-    of_namespaces: frozenset[Requirement]
+    rules: str  # As JSON.
+    conditions: frozenset[str]  # Each as JSON.
+    namespaces: frozenset[Requirement]
 
 
-def _sent(entry: Mapping[str, object]) -> _Sent:
+def _calls(entry: Mapping[str, object]) -> _Calls:
     rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
     conditions = [json.dumps(condition, sort_keys=True) for condition in as_list(entry.get("matchConditions"))]
     namespaces = as_selector(read_selector(Reader(), entry.get("namespaceSelector"), ()))
-    return _Sent(
+    return _Calls(
         entry.get("name"), json.dumps(rules, sort_keys=True), frozenset(conditions), frozenset(namespaces.requirements)
     )
 
 
-def _sends(sent: _Sent, needed: _Sent) -> bool:
+def _covers(sent: _Calls, needed: _Calls) -> bool:
+    """Whether what is sent has all calls that are needed; namespaces count for defaults only."""
     alike = sent[:2] == needed[:2] and sent.conditions <= needed.conditions
-    wanted, asked = Selector(tuple(needed.of_namespaces)), Selector(tuple(sent.of_namespaces))
-    return alike and (sent.name != DEFAULTS or wanted.implies(asked))
+    needed_namespaces, sent_namespaces = Selector(tuple(needed.namespaces)), Selector(tuple(sent.namespaces))
+    return alike and (sent.name != DEFAULTS or needed_namespaces.implies(sent_namespaces))
 
 
 def _mutating(policy: Policy, target: WebhookTarget) -> Iterator[Manifest]:
     if policy.defaults:
         pods = [kind for kind in policy.kinds if kind.template == ()]
-        # By Pods' labels nothing is left out: the API server would not call again where a later webhook adds them.
+        # Without an objectSelector: if a later webhook adds labels to a Pod, the API server would not call again.
         defaulting = _webhook(DEFAULTS, pods, target, MUTATE, [CREATE], TO_DEFAULT, policy.defaulted_namespaces)
         yield defaulting | {"reinvocationPolicy": "IfNeeded"}
     if policy.early_answer:
@@ -183,41 +179,41 @@ def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Mani
     """Yield an entry for each group of kinds, with the same conditions for all of them."""
     for name, kinds in _groups(policy).items():
         is_pod = kinds[0].template == ()
-        named = any(kind.operator is not None for kind in kinds)  # all is sent: the chart does not know the paths
+        of_operator = any(kind.operator is not None for kind in kinds)  # Send all: the chart does not know the paths.
         conditions: list[Condition] = []
-        if not named and (phase == MUTATE or not policy.judges_without_constraints):
+        if not of_operator and (phase == MUTATE or not policy.judges_without_constraints):
             conditions.append(has_constraints(kinds))
-        if not (is_pod or named):
+        if not (is_pod or of_operator):
             conditions.append(changed(kinds))
         if phase == MUTATE:
             conditions.append(NOT_OWNED)
         operations = [CREATE] if is_pod else [CREATE, UPDATE]
         if target.enforced_fail and policy.enforced and phase == VALIDATE and kinds[0].built_in:
-            own = _of_enforced(policy, kinds)
+            enforced = _enforced_conditions(policy, kinds)
             failing = replace(target, failure_policy=FAIL)
-            yield _webhook(f"{ENFORCED}.{name}", kinds, failing, phase, operations, [*conditions, *own])
-            conditions.append(not_all(own))
+            yield _webhook(f"{ENFORCED}.{name}", kinds, failing, phase, operations, [*conditions, *enforced])
+            conditions.append(not_all(enforced))
         yield _webhook(name, kinds, target, phase, operations, conditions)
 
 
-def _of_enforced(policy: Policy, kinds: Sequence[Kind]) -> list[Condition]:
-    """Return the conditions of requests that enforced rules may deny, which others that are judged do not meet."""
+def _enforced_conditions(policy: Policy, kinds: Sequence[Kind]) -> list[Condition]:
+    """The conditions that tell requests that enforced rules may deny from others that are judged."""
     return [*([has_constraints(kinds)] if _is_narrower(policy) else []), NOT_BY_CONTROLLER]
 
 
 def _is_narrower(policy: Policy) -> bool:
-    """Return whether enforced rules deny only what has constraints, while others judge what has none."""
+    """Whether enforced rules deny only what has constraints, while other rules judge what has none."""
     return policy.judges_without_constraints and all(RULES[rule].needs_constraints for rule in policy.enforced)
 
 
 def enforced_entry_name(policy: Policy, kind: Kind, constrained: bool) -> str | None:
     """
-    Return the name of the entry that sends to /validate what a person applies, if the manifests have `enforced_fail`.
+    The name of the entry that sends to /validate what a person applies, if the manifests have `enforced_fail`.
 
-    `constrained`: the object has constraints.  None if `entry_name` is its name then, too.
+    `constrained`: the object has constraints.  None if that entry is the usual one, `entry_name`.
     """
-    own = bool(policy.enforced) and kind.built_in and (constrained or not _is_narrower(policy))
-    return f"{ENFORCED}.{entry_name(kind)}" if own else None
+    has_own_entry = bool(policy.enforced) and kind.built_in and (constrained or not _is_narrower(policy))
+    return f"{ENFORCED}.{entry_name(kind)}" if has_own_entry else None
 
 
 def _groups(policy: Policy) -> dict[str, list[Kind]]:
@@ -225,14 +221,14 @@ def _groups(policy: Policy) -> dict[str, list[Kind]]:
     groups: dict[str, list[Kind]] = {}
     for kind in policy.kinds:
         if kind not in find_kinds({"apiVersion": kind.api_version, "kind": kind.kind}, policy.kinds):
-            continue  # The policy replaces it.
+            continue  # The policy has another kind in its place.
         groups.setdefault(entry_name(kind), []).append(kind)
     return groups
 
 
 def entry_name(kind: Kind) -> str:
     """
-    Return the name of the webhook entry that sends objects of a kind; kubectl prints it where one is denied.
+    The name of the webhook entry that sends objects of a kind; kubectl prints it when one is denied.
 
     Built-in kinds whose Pod template is at spec.template share `workloads.evenkeel.dev`, others have an entry of their
     own: `pods.evenkeel.dev`, `rollouts.argoproj.io.evenkeel.dev`.
@@ -251,8 +247,8 @@ def _webhook(
     conditions: Iterable[Condition],
     namespaces: Selector = EVERYTHING,
 ) -> Manifest:
-    own = () if target.service is None else (target.service[0],)
-    never_sent = dict.fromkeys((*SYSTEM_NAMESPACES, *own, *target.excluded))
+    own_namespace = () if target.service is None else (target.service[0],)
+    never_sent = dict.fromkeys((*SYSTEM_NAMESPACES, *own_namespace, *target.excluded))
     return {
         "name": name,
         "clientConfig": target.client_config(phase),
@@ -274,8 +270,8 @@ def _webhook(
 
 
 def resource_rules(kinds: Iterable[Kind], operations: Sequence[str]) -> list[Mapping[str, object]]:
-    """Return the rules for operations on kinds, one for each version of an API group."""
-    return [_rule(group, version, of, operations) for (group, version), of in _by_version(kinds).items()]
+    """The rules for operations on kinds, one for each version of an API group."""
+    return [_rule(group, version, members, operations) for (group, version), members in _by_version(kinds).items()]
 
 
 _RULE = ("apiGroups", "apiVersions", "resources", "operations", "scope")

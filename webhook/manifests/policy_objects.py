@@ -12,12 +12,12 @@ _API_VERSION = "admissionregistration.k8s.io/v1"
 
 
 def deletion(names: Iterable[str]) -> str:
-    """Return the command that deletes policies and their bindings."""
+    """The command that deletes policies and their bindings."""
     return f"kubectl delete {CEL_BINDING.lower()},{CEL_POLICY.lower()} {' '.join(names)} --ignore-not-found"
 
 
 def policy_and_binding(name: str, spec: Manifest, action: str = DENY, **matching: object) -> tuple[Manifest, Manifest]:
-    """Return the policy, and the binding of its name with an action; `matching` are further fields of the binding."""
+    """The policy, and a binding of the same name with an action; `matching`: further fields of the binding."""
     metadata = {"name": name, "labels": OWN_LABELS}
     bound = {"policyName": name, "validationActions": [action], **matching}
     return (

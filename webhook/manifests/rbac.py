@@ -19,24 +19,28 @@ READ, UPDATE_VERBS = ("get",), ("get", "update")
 
 def rbac(namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Manifest, ...]:
     """
-    Return a ServiceAccount of that namespace and name, its ClusterRole, and their binding.
+    A ServiceAccount of that namespace and name, its ClusterRole, and their binding.
 
     It may read the webhook configurations, to say what they do not send.  With `secret`, the namespace and name in
-    `--tls-secret`, also that Secret, empty, and the rights to renew the certificates in it and to write their CA into
-    the webhook configurations.
+    `--tls-secret`, there is also that Secret, empty, with the rights to renew the certificates in it and to write their
+    CA into the webhook configurations.
     """
     account: Manifest = {"namespace": namespace, "name": name}
     metadata: Manifest = {"name": NAME, "labels": OWN_LABELS}
     granted = [*rules(), *_configuration_rules(READ if secret is None else UPDATE_VERBS)]
-    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": OWN_LABELS}}
-    return (made, *_bound("ClusterRole", metadata, granted, account), *(_renewing(account, *secret) if secret else ()))
+    service_account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": OWN_LABELS}}
+    return (
+        service_account,
+        *_bound("ClusterRole", metadata, granted, account),
+        *(_renewing(account, *secret) if secret else ()),
+    )
 
 
 def _renewing(account: Manifest, namespace: str, name: str) -> Iterator[Manifest]:
-    """Yield a Secret without data, so that to apply it again changes none; and a Role on it."""
+    """Yield a Secret without data, so that applying it again changes none, and a Role for it."""
     metadata: Manifest = {"namespace": namespace, "name": name, "labels": OWN_LABELS}
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
-    # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
+    # To make it again if somebody deletes it; RBAC cannot limit creation to a name.
     create: Manifest = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
     update = _named_rule("", "secrets", name, UPDATE_VERBS)
     yield from _bound("Role", {**metadata, "name": NAME}, [update, create], account)
@@ -53,33 +57,33 @@ def _named_rule(group: str, resource: str, name: str, verbs: Sequence[str]) -> M
 
 
 def _bound(kind: str, metadata: Manifest, rules: list[Manifest], account: Manifest) -> tuple[Manifest, Manifest]:
-    """Return a role, and its binding to a ServiceAccount."""
-    made: Manifest = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata}
+    """A role, and its binding to a ServiceAccount."""
+    role: Manifest = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata}
     ref = {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]}
-    bound = {"roleRef": ref, "subjects": [{"kind": "ServiceAccount", **account}]}
-    return {**made, "rules": rules}, {**made, "kind": f"{kind}Binding", **bound}
+    binding = {"roleRef": ref, "subjects": [{"kind": "ServiceAccount", **account}]}
+    return {**role, "rules": rules}, {**role, "kind": f"{kind}Binding", **binding}
 
 
 def viewer(policy: Policy) -> Manifest:
-    """Return the ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
+    """The ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
     metadata = {"name": VIEWER, "labels": OWN_LABELS}
     return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules(policy)}
 
 
 def rules() -> list[Manifest]:
-    """Return the rules of the webhook's ClusterRole, one for each API group."""
+    """The rules of the webhook's ClusterRole, one for each API group."""
     return _rules(WATCHED, WATCH_VERBS)
 
 
 def viewer_rules(policy: Policy) -> list[Manifest]:
-    """Return the rules of the ClusterRole for people: also for the custom resources that the policy has."""
+    """The rules of the ClusterRole for people; they include the custom resources that the policy has."""
     return _rules((*LISTED_RESOURCES, *chain.from_iterable(custom(policy.kinds).values())), LIST_VERBS)
 
 
 def new_resources(rules: Iterable[Manifest], before: Iterable[Manifest]) -> tuple[str, ...]:
-    """Return the resources, such as rollouts.argoproj.io, on which rules of RBAC give rights that those before lack."""
-    given = {resource for rule in before for resource in _resources(rule)}
-    return tuple(dict.fromkeys(each for rule in rules for each in _resources(rule) if each not in given))
+    """The resources, such as rollouts.argoproj.io, that have rights in these RBAC rules, and none in those before."""
+    granted = {resource for rule in before for resource in _resources(rule)}
+    return tuple(dict.fromkeys(new for rule in rules for new in _resources(rule) if new not in granted))
 
 
 def _resources(rule: Manifest) -> Iterator[str]:

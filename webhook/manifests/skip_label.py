@@ -1,8 +1,8 @@
 """
 The ValidatingAdmissionPolicy by which only chosen users and groups may exempt a namespace from evenkeel.
 
-The API server evaluates it by itself, so it holds in every outage.  Whoever changes a namespace that has the label
-already, or takes the label away, is not asked.
+The API server evaluates it by itself, so it holds in every outage.  It does not judge changes of a namespace that has
+the label already, nor who takes the label away.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ SKIP_LABEL_NAME = f"{NAME}-skip-label"
 
 _ADVICE = "leave the label out, or ask one of them to set it"
 _LABELLED = f'metadata.labels[{SKIP_LABEL}]: found "true"'
-# In both, %s stands for the list of users, and then for that of groups.  They are no variables of the policy: before
-# Kubernetes 1.36, kube-apiserver can crash when a policy with variables changes (kubernetes#135757).
+# In both, the first %s stands for the list of users, the second for that of groups.  They are not variables of the
+# policy: before Kubernetes 1.36, kube-apiserver can crash when a policy with variables changes (kubernetes#135757).
 EXPRESSION = "request.?userInfo.?username.orValue('') in %s || request.?userInfo.?groups.orValue([]).exists(g, g in %s)"
 MESSAGE_EXPRESSION = (
     f"'{_LABELLED} from user \"' + request.?userInfo.?username.orValue('') + '\", wanted it only from '"
@@ -48,13 +48,13 @@ _SKIP_LABEL_SPEC: Manifest = {
 }
 VALIDATION: Manifest = {
     "reason": "Forbidden",
-    # Where the names are longer than the 5 KiB that the API server allows.
+    # For a messageExpression of more than the 5 KiB that the API server allows.
     "message": f"{_LABELLED}, wanted it only from those that {CEL_POLICY} {SKIP_LABEL_NAME} names; {_ADVICE}",
 }
 
 
 def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Manifest, ...]:
-    """Return the policy and its binding: only these users, and members of these groups, may set the skip label."""
+    """The policy and its binding: only these users, and members of these groups, may set the skip label."""
     lists = literal([*users]), literal([*groups])
-    chosen = {"expression": EXPRESSION % lists, "messageExpression": MESSAGE_EXPRESSION % lists}
-    return policy_and_binding(SKIP_LABEL_NAME, _SKIP_LABEL_SPEC | {"validations": [VALIDATION | chosen]})
+    expressions = {"expression": EXPRESSION % lists, "messageExpression": MESSAGE_EXPRESSION % lists}
+    return policy_and_binding(SKIP_LABEL_NAME, _SKIP_LABEL_SPEC | {"validations": [VALIDATION | expressions]})
