@@ -50,7 +50,7 @@ class Live:
     """
     A watched cluster; it has no view until every kind has been listed.
 
-    `may_wait` is asked before each look-up: False skips it, and what it raises ends the review here.
+    `may_wait` is asked before each look-up: False skips it, and what it raises is passed on.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Live:
         }
         self._begun, self._ready, self._ready_lock = 0.0, False, Lock()
 
-    def _reported(self, what: str, kind: str, **fields: object) -> None:
-        self._report(what, kind, **fields)
-        if what == WATCH_LISTED and not self._ready:
+    def _reported(self, event: str, kind: str, **fields: object) -> None:
+        self._report(event, kind, **fields)
+        if event == WATCH_LISTED and not self._ready:
             with self._ready_lock:  # Two lists may end at the same moment; report "synced" once.
                 self._become_ready()
 

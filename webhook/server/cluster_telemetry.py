@@ -26,10 +26,10 @@ def watch_cluster(
     `may_wait` is asked before each look-up.
     """
 
-    def report(what: str, kind: str, **fields: object) -> None:
-        _count(cluster_metrics, what, kind, fields)
-        log(_level(what, fields), what, kind=kind or None, **fields)
-        if what == SYNCED:
+    def report(event: str, kind: str, **fields: object) -> None:
+        _count(cluster_metrics, event, kind, fields)
+        log(_level(event, fields), event, kind=kind or None, **fields)
+        if event == SYNCED:
             synced()
 
     def caches() -> Mapping[str, tuple[bool, float]]:
@@ -42,17 +42,17 @@ def watch_cluster(
     return live
 
 
-def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, object]) -> None:
-    if what == WATCH_FAILED:
+def _count(metrics: ClusterMetrics, event: str, kind: str, fields: Mapping[str, object]) -> None:
+    if event == WATCH_FAILED:
         metrics.failures.labels(kind).inc()
-    elif what == WATCH_LISTED and fields["again"]:
+    elif event == WATCH_LISTED and fields["again"]:
         metrics.relists.labels(kind).inc()
-    elif what in LOOKUP_EVENTS.values():
+    elif event in LOOKUP_EVENTS.values():
         metrics.lookups.labels(kind, str(fields["result"])).inc()
 
 
-def _level(what: str, fields: Mapping[str, object]) -> int:
+def _level(event: str, fields: Mapping[str, object]) -> int:
     """The level of a log line: warning for the first of several failures, and for a failed look-up."""
-    if (what == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
+    if (event == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
         return logging.DEBUG
-    return logging.INFO if what in (WATCH_LISTED, SYNCED) else logging.WARNING
+    return logging.INFO if event in (WATCH_LISTED, SYNCED) else logging.WARNING

@@ -16,7 +16,8 @@ class KubernetesVersion:
 
     def __init__(self, client: Client, reviewer: Reviewer) -> None:
         self.client, self.reviewer = client, reviewer
-        self.found = self.problem = ""
+        self.version = ""  # As the API server last gave it.
+        self.problem = ""  # Why it did not give it the last time.
 
     def look(self) -> None:
         """Ask once; log a version that was not known, and the first of several failures."""
@@ -27,9 +28,9 @@ class KubernetesVersion:
             self._fail(str(error))
             return
         self.problem = ""
-        if text == self.found:
+        if text == self.version:
             return
-        self.found, self.reviewer.features = text, features
+        self.version, self.reviewer.features = text, features
         log(logging.WARNING if unknown(features) else logging.INFO, "Kubernetes version", **self._fields())
 
     def _fail(self, problem: str) -> None:
@@ -40,11 +41,11 @@ class KubernetesVersion:
 
     def _fields(self) -> dict[str, str]:
         note = unknown(self.reviewer.features)
-        return {"version": self.found, **({"note": note} if note else {})}
+        return {"version": self.version, **({"note": note} if note else {})}
 
     def check(self) -> Check:
         """Ready once the API server has answered or has failed to: by then it is settled by which version to judge."""
-        if self.found:
+        if self.version:
             return Check("kubernetes", True, "; ".join(self._fields().values()))
         reason = f": {self.problem}" if self.problem else ""
         rules = f"evenkeel uses the rules of 1.{self.reviewer.features.minor}"

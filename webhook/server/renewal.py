@@ -114,14 +114,14 @@ class Renewal:
 
     def check(self) -> Check:
         """Ready if every caBundle of the webhook configurations verifies the certificate that is served."""
-        more = f"; {self.problem}" if self.problem else ""
+        problem = f"; {self.problem}" if self.problem else ""
         bundles = self.registration.bundles
         if self.served is None or bundles is None:
-            return Check("registration", False, f"not known yet{more}")
+            return Check("registration", False, f"not known yet{problem}")
         untrusting = [bundle for bundle in bundles if not _trusts(bundle, self.served)]
         entries = f"{len(bundles) - len(untrusting)} of {len(bundles)} entries of the webhook configurations"
         detail = f"{entries} have a caBundle that trusts the certificate"
-        return Check("registration", not untrusting, detail + more)
+        return Check("registration", not untrusting, detail + problem)
 
 
 def _trusts(bundle: bytes, served: Pair) -> bool:
