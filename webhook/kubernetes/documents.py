@@ -20,7 +20,7 @@ _NESTED_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 
 def encoding(content: bytes) -> str:
     """
-    Return the name of the encoding, for `bytes.decode`, which keeps the byte order mark, and `str.encode`.
+    Return the encoding that the byte order mark tells, by Python's name for it; to decode with it keeps the mark.
 
     PowerShell writes what is piped into a file as UTF-16, and kubectl reads it.
     """
@@ -30,7 +30,7 @@ def encoding(content: bytes) -> str:
 
 
 def decoded(content: bytes) -> str:
-    """Return the text, without a byte order mark; UnicodeDecodeError if it is none."""
+    """Return the text, without a byte order mark; UnicodeDecodeError if it is not text."""
     return content.decode(encoding(content)).removeprefix("\ufeff")
 
 
@@ -38,13 +38,13 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
     """
     Return the value of each document in `text` that is not empty; DocumentError if it cannot be read.
 
-    A key that stands twice is added to `repeated`, and its last value kept; without such a list it is an error.
+    A duplicate key is added to `repeated`, and its last value counts; without such a list it is an error.
     """
     try:
         return tuple(_documents(text, repeated))
     except yaml.MarkedYAMLError as error:
         message, mark = str(error.problem or error.context), error.problem_mark or error.context_mark
-        if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # It scans ahead, so that its own limit may come before DEEPEST.
+        if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # libyaml scans ahead, so its own limit may come before DEEPEST
             raise DocumentError(NESTED_TOO_DEEP, mark) from error
         raise SyntaxFault(message, mark) from error
     except DocumentError:
@@ -63,7 +63,7 @@ def read_objects(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def objects_of(document: object) -> Iterator[Mapping[str, object]]:
-    """Yield `document` itself, or the items of a `List` kind; DocumentError names what is no object, or no list."""
+    """Yield `document` itself, or the items of a `List` kind; DocumentError names an item that is not an object."""
     for path, obj in items_of(document):
         if not isinstance(obj, dict):
             where = f"{path_text(path)}: " if path else ""
@@ -77,7 +77,11 @@ def objects_of(document: object) -> Iterator[Mapping[str, object]]:
 
 
 def _is_list(obj: Mapping[str, object]) -> bool:
-    """Return whether it is a List of any objects, or of a kind in one of Kubernetes' own groups, without a dot."""
+    """
+    Return whether it is a List, or a list of one kind such as NodeList.
+
+    Only in Kubernetes' own groups, those without a dot, does a kind that ends with List tell that.
+    """
     api_version, kind = texts_at(obj, "apiVersion", "kind")
     return kind == "List" or (kind.endswith("List") and api_version != "" and "." not in api_version)
 
@@ -93,7 +97,7 @@ def is_json(text: str) -> bool:
 def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, object]]:
     """Yield `document` itself, or the items of one of a `List` kind, each with its path in the document."""
     members = document if isinstance(document, dict) else {}
-    kind, items = members.get("kind"), members.get("items", "absent")
+    kind, items = members.get("kind"), members.get("items", "absent")  # Null items are an empty list, absent ones none.
     if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
         yield path, document
         return
@@ -106,28 +110,29 @@ def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath
 def _documents(text: str, repeated: list[Repeated] | None) -> list[object]:
     if text.lstrip()[:1] != "{":
         return _yaml(text, repeated)
-    read = list[tuple[object, int]]()
+    # JSON first: it is faster to read, and YAML refuses some of it.
+    values_and_ends = list[tuple[object, int]]()
     try:
-        read.extend(_json(text, _once))
+        values_and_ends.extend(_json(text, _without_duplicates))  # After an error it has what was read before.
     except json.JSONDecodeError as error:
-        return _yaml_after(text, repeated, read, error)
+        return _yaml_after(text, repeated, values_and_ends, error)
     except RecursionError:
         raise DocumentError(NESTED_TOO_DEEP) from None
-    except _Twice as error:
+    except _DuplicateKey as error:
         return _with_repeated(text, repeated, DocumentError(str(error)))
-    if text.count("{") + text.count("[") > DEEPEST:
-        _check_depth([value for value, _ in read])
-    return [value for value, _ in read if value is not None]
+    if text.count("{") + text.count("[") > DEEPEST:  # With fewer brackets nothing can nest too deep.
+        _check_depth([value for value, _ in values_and_ends])
+    return [value for value, _ in values_and_ends if value is not None]
 
 
-def _json(text: str, pairs: Callable[[list[tuple[str, object]]], object]) -> Iterator[tuple[object, int]]:
-    """Yield each value of a stream of JSON values, and where it ends."""
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
-    at = skip_space(text, 0)
-    while at < len(text):
-        value, end = decoder.raw_decode(text, at)
+def _json(text: str, object_hook: Callable[[list[tuple[str, object]]], object]) -> Iterator[tuple[object, int]]:
+    """Yield each value of a stream of JSON values, and the offset where it ends; `object_hook` makes the objects."""
+    decoder = json.JSONDecoder(object_pairs_hook=object_hook, parse_constant=_no_number, parse_float=_finite)
+    start = skip_space(text, 0)
+    while start < len(text):
+        value, end = decoder.raw_decode(text, start)
         yield value, end
-        at = skip_space(text, end)
+        start = skip_space(text, end)
 
 
 def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
@@ -136,44 +141,49 @@ def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
 
 
 def _yaml_after(
-    text: str, repeated: list[Repeated] | None, read: list[tuple[object, int]], error: json.JSONDecodeError
+    text: str, repeated: list[Repeated] | None, values_and_ends: list[tuple[object, int]], error: json.JSONDecodeError
 ) -> list[object]:
-    """Read YAML, which may begin with a brace, too; DocumentError for JSON after the objects that were `read`."""
+    """
+    Read as YAML what begins with a brace and is not JSON.
+
+    If it is not YAML either, and the JSON values that could be read are followed by another object, the fault is the
+    JSON `error` there.
+    """
     try:
         return _yaml(text, repeated)
     except yaml.YAMLError:
-        if read and text.startswith("{", skip_space(text, read[-1][1])):
+        if values_and_ends and text.startswith("{", skip_space(text, values_and_ends[-1][1])):
             raise SyntaxFault(error.msg, Position(error.lineno - 1, error.colno - 1)) from None
         raise
 
 
 def _with_repeated(text: str, repeated: list[Repeated] | None, error: DocumentError) -> list[object]:
-    """Read JSON in which a key stands twice by YAML's parser, which knows the line, or else without it."""
+    """Read JSON with a duplicate key as YAML, to know the line of the key; if YAML refuses it, `error` has no line."""
     try:
         return _yaml(text, repeated)
-    except yaml.YAMLError:  # for YAML refuses some of what JSON allows
+    except yaml.YAMLError:  # YAML refuses some of what JSON allows.
         if repeated is None:
             raise error from None
     repeated[:] = [Repeated(None, (), error)]
-    read = [value for value, _ in _json(text, dict)]
-    _check_depth(read)
-    return [value for value in read if value is not None]
+    values = [value for value, _ in _json(text, dict)]
+    _check_depth(values)
+    return [value for value in values if value is not None]
 
 
-class _Twice(ValueError):
-    """A key stands twice in an object."""
+class _DuplicateKey(ValueError):
+    """An object has a key twice."""
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _Twice(f'duplicate key "{key[:100]}"')
+        raise _DuplicateKey(f'duplicate key "{key[:100]}"')
     return members
 
 
 def _finite(text: str) -> float:
-    value = float(text)
+    value = float(text)  # infinite for 1e999
     return value if isfinite(value) else _no_number(text)
 
 
@@ -182,6 +192,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _check_depth(documents: list[object]) -> None:
+    """DocumentError if any value nests deeper than DEEPEST."""
     level = documents
     for _ in range(DEEPEST):
         level = [child for value in level for child in children(value) if isinstance(child, dict | list)]

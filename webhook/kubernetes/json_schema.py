@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 Schema = Mapping[str, object]
 Hint = Callable[[object, Collection[object]], str]
-MANY = 5  # Of more allowed values, the one that is near is named,
-MOST_KEYS_NAMED = 40  # and of still more, those that are near, and no others: the schema's description names the rest.
+MANY = 5  # If more values are allowed, a message also suggests the one that is most like the value found.
+MOST_KEYS_NAMED = 40  # If more are allowed, it has up to three suggestions, and the schema's description for the list.
 
 
 def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str, object]:
-    """Return the schema of an object with these fields and no others."""
+    """Make the schema of an object with these fields and no others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def no_hint(_value: object, _allowed: Collection[object]) -> str:
-    """Return "": there is nothing to add."""
+    """Add nothing."""
     return ""
 
 
@@ -42,9 +42,9 @@ def complaints(
     hint: Hint = no_hint,
 ) -> Iterator[str]:
     """
-    Yield a line for each thing in `raw`, which stands at `path`, that the schema does not allow.
+    Yield a line for each thing in `raw`, the value at `path`, that the schema does not allow.
 
-    `forms` says in words what each `pattern` wants, and `hint` what else to say of a value that is none of an enum's.
+    `forms` has words for each `pattern` of the schema; `hint` adds to the message on a value that is not in an enum.
     """
     import jsonschema  # The import takes long, and most commands need no policy file.
 
@@ -54,7 +54,7 @@ def complaints(
         for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path])
         for line in _reasons(error, (*path, *error.absolute_path), forms or {}, hint)
     )
-    yield from dict.fromkeys(lines)
+    yield from dict.fromkeys(lines)  # without duplicates: the schema may tell one fault in two ways
 
 
 def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str], hint: Hint) -> Iterator[str]:
@@ -62,15 +62,15 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
     wanted: Any = error.validator_value
     value: Any = error.instance
     if error.validator == "additionalProperties":
-        known = list(as_mapping(as_mapping(error.schema)["properties"]))
-        for name in sorted(set(map(str, value)) - set(known)):
-            near = most_like(name, known)
-            advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+        fields = list(as_mapping(as_mapping(error.schema)["properties"]))
+        for name in sorted(set(map(str, value)) - set(fields)):
+            near = most_like(name, fields)
+            advice = f"did you mean {near}?" if near else f"known are {', '.join(fields)}"
             yield f"{_shown((*path, name))}: unknown field; {advice}"
     elif error.validator == "required":
         missing = sorted(set(wanted) - set(value))
         yield f"{where}must have {', '.join(missing)}"
-    elif error.validator == "const" and wanted is False:
+    elif error.validator == "const" and wanted is False:  # The description says why only false is allowed.
         yield f"{where}found {brief(value)}, wanted false: {as_mapping(error.schema)['description']}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
@@ -100,8 +100,8 @@ def _near(value: object, allowed: Collection[object]) -> str:
 
     It is "" if few values are allowed, or none is like it.
     """
-    most, alike = (3, 0.5) if len(allowed) > MOST_KEYS_NAMED else (1, 0.6)
-    near = get_close_matches(value[:100], map(str, allowed), most, alike) if isinstance(value, str) else []
+    count, likeness = (3, 0.5) if len(allowed) > MOST_KEYS_NAMED else (1, 0.6)
+    near = get_close_matches(value[:100], map(str, allowed), count, likeness) if isinstance(value, str) else []
     return f"; did you mean {' or '.join(near)}?" if near and len(allowed) > MANY else ""
 
 
@@ -115,9 +115,9 @@ def _escaped(name: str) -> str:
 
 
 def _some_of(wanted: Schema) -> str:
-    """Return what must not be empty."""
-    known = as_mapping(wanted.get("properties"))
-    return f"{' or '.join(known)} in it" if known else "at least one item"
+    """Say what an empty object or array should have."""
+    fields = as_mapping(wanted.get("properties"))
+    return f"{' or '.join(fields)} in it" if fields else "at least one item"
 
 
 def _article(names: str | list[str]) -> str:

@@ -14,14 +14,14 @@ class Reader:
     """
     Reads values, and collects in `errors` one for each that has the wrong type.  Null reads as absent.
 
-    The path of a value is `path` and then `field`; it is joined only for an error, which is rare.
+    The path of a value is `path` followed by `field`.  They come apart, since only an error, which is rare, joins them.
     """
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
     def integer(self, value: object, path: FieldPath, *field: str | int) -> int | None:
-        """Return an int32."""
+        """Return an int32, or None if it is null, has a wrong type or is out of range."""
         if value is None:
             return None
         number = integer(value)
@@ -56,8 +56,8 @@ class Reader:
     def mappings(self, value: object, path: FieldPath) -> Iterator[tuple[Mapping[str, object], FieldPath]]:
         """Yield each object of an array, with its path; a null element is an empty object."""
         for i, item in enumerate(self.array(value, path)):
-            at = (*path, i)
-            yield self.mapping(item, at), at
+            item_path = (*path, i)
+            yield self.mapping(item, item_path), item_path
 
     def mapping(self, value: object, path: FieldPath) -> Mapping[str, object]:
         """Return an object, or an empty one if it is null or has a wrong type."""
@@ -85,6 +85,7 @@ def brief(value: object, limit: int = 60) -> str:
 
     An object that is not empty, an array of anything but strings, and a very large number are only named.
     """
+    # Long values are cut before they are encoded: a value from a request may have megabytes.
     if isinstance(value, str):
         value = value[: limit + 1]
     elif isinstance(value, dict):
@@ -101,8 +102,8 @@ def brief(value: object, limit: int = 60) -> str:
 
 def printable(text: str) -> str:
     """Return `text` with unprintable characters escaped, so that it ends no line and controls no terminal."""
-    return text if text.isprintable() else "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _shown(char: str) -> str:
+def _escaped(char: str) -> str:
     return char if char.isprintable() else f"\\u{ord(char):04x}"

@@ -22,19 +22,20 @@ class Mark(Protocol):
 
 
 class Position(NamedTuple):
-    """A Mark of our own."""
+    """A Mark for text that YAML's parser has not read."""
 
     line: int
     column: int
 
 
-TAG = "tag:yaml.org,2002:"
+TAG = "tag:yaml.org,2002:"  # what `!!` stands for
 _TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
-_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
+_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}  # by tag
 _YAML_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SIGNS = ("+", "-", ".")
+# Plain scalars that are not strings, as YAML 1.1 has them: `y` or `Y`; `yes`, `Yes` or `YES`; `null`.
 _WORDS: dict[str, object] = {
     **{spelt: value for word, value in (("y", True), ("n", False)) for spelt in (word, word.upper())},
     **{
@@ -51,7 +52,7 @@ class DocumentError(ValueError):
     """
     Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1.
 
-    The message is one line, whatever of the text is quoted in it.
+    The message is one line, even if it quotes text that has several.
     """
 
     def __init__(self, message: str, mark: Mark | None = None) -> None:
@@ -66,14 +67,10 @@ class SyntaxFault(DocumentError):
 
 
 class Repeated(NamedTuple):
-    """
-    A key that stands twice, at `path` of a document; of its two values kubectl keeps the second.
+    """A duplicate key of an object; kubectl takes the last of its values."""
 
-    `document` counts those that are not empty, from 0; it is None, and `path` empty, where only the text is known.
-    """
-
-    document: int | None
-    path: tuple[str | int, ...]
+    document: int | None  # from 0, empty documents not counted; None if the place of the key is not known
+    path: tuple[str | int, ...]  # of the key in the document; () if its place is not known
     error: DocumentError
 
 
@@ -84,7 +81,7 @@ def resolve(text: str) -> object:
     if not text or text[0] not in "-+.0123456789":
         return text
     digits = text.replace("_", "")
-    if _YAML_INTEGER.fullmatch(digits) and len(digits) < 70:
+    if _YAML_INTEGER.fullmatch(digits) and len(digits) < 70:  # 64 bits in binary, with sign and prefix, are 67 digits.
         value = _integer(digits)
         if -(2**63) <= value < 2**64:
             return value
@@ -96,13 +93,17 @@ def resolve(text: str) -> object:
 def _integer(digits: str) -> int:
     unsigned = digits.lstrip("-+")
     octal = len(unsigned) > 1 and unsigned[0] == "0" and unsigned[1].isdigit()
-    value = int(unsigned, 8 if octal else 0)
+    value = int(unsigned, 8 if octal else 0)  # Base 0 goes by the prefix, as `0x`, but refuses `017`.
     return -value if digits[0] == "-" else value
 
 
 def scalar_value(event: yaml.ScalarEvent) -> object:
-    """Return the value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it misfits its tag."""
-    if event.implicit[0]:
+    """
+    Return the value of a plain, quoted or tagged scalar.
+
+    DocumentError if JSON cannot express the value, or the tag does not fit it.
+    """
+    if event.implicit[0]:  # plain
         if event.value[:1] in _SIGNS and event.value.lower().lstrip("+-") in (".nan", ".inf"):
             raise error_at(event.start_mark, f"{event.value} is no number that JSON has")
         return resolve(event.value)
@@ -115,7 +116,7 @@ def scalar_value(event: yaml.ScalarEvent) -> object:
 
 
 def key_text(value: object, mark: Mark | None) -> str:
-    """Return the key that a scalar makes: a number or a boolean is written as text; DocumentError for anything else."""
+    """Return a key as text: JSON's keys are strings, so numbers and booleans are printed; DocumentError for others."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -125,12 +126,11 @@ def key_text(value: object, mark: Mark | None) -> str:
     raise error_at(mark, "a key must be a string")
 
 
-def skip_space(text: str, at: int) -> int:
-    """Return the offset of the first character from `at` on that is no white space of JSON."""
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+def skip_space(text: str, start: int) -> int:
+    """Return the offset of the first character from `start` on that is no white space of JSON."""
+    space = _SPACE.match(text, start)
+    return space.end() if space else start
 
 
 def error_at(mark: Mark | None, message: str) -> DocumentError:
-    """Return a DocumentError with the line and column of `mark`."""
     return DocumentError(message, mark)

@@ -8,7 +8,7 @@ _DAY_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
 _DURATION_PATTERN = re.compile("([1-9][0-9]{0,5})([smhd])")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days are counted
+DAYS_BEFORE_1970 = 719_468  # since 1 March of the year 0
 
 
 def seconds_at(value: object) -> float | None:
@@ -22,13 +22,14 @@ def seconds_at(value: object) -> float | None:
 
 
 def days_at(text: str) -> int | None:
-    """Return the days from 1970 to one such as 2026-01-31; None for anything else, and if no calendar has that day."""
+    """Return the days from 1 January 1970 to a date such as 2026-01-31; None if it is not a date of the calendar."""
     match = _DAY_PATTERN.fullmatch(text)
     if match is None:
         return None
     year, month, day = map(int, match.groups())
     first = _days_at(year, month, 1)
-    return first + day - 1 if 1 <= month <= 12 and 1 <= day <= _days_at(year, month + 1, 1) - first else None
+    length = _days_at(year, month + 1, 1) - first  # of the month; month 13 is January of the next year
+    return first + day - 1 if 1 <= month <= 12 and 1 <= day <= length else None
 
 
 def duration(text: str) -> int | None:
@@ -38,5 +39,7 @@ def duration(text: str) -> int | None:
 
 
 def _days_at(year: int, month: int, day: int) -> int:
-    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)  # a year that ends with February
-    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - DAYS_BEFORE_1970
+    # Count years from March to February, so that the leap day is the last day of a year.  March is month 0.
+    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
+    before_month = (153 * month + 2) // 5  # days of the months before: five months have 153
+    return 365 * year + year // 4 - year // 100 + year // 400 + before_month + day - 1 - DAYS_BEFORE_1970
