@@ -27,27 +27,27 @@ class Features(NamedTuple):
     node_name_in_pre_filter: bool  # for a Pod with a nodeName, NodeName leaves out all other nodes in PreFilter
     pod_level_resources: bool  # PodLevelResources: what a Pod requests as a whole counts
     allocated_resources: bool  # InPlacePodVerticalScaling: what a node has allocated to a Pod's containers counts
-    pod_allocated_resources: bool  # InPlacePodLevelResourcesVerticalScaling: and what it has to the Pod as a whole
-    greatest_of_sums: bool  # of what is requested and allocated the greatest sum counts, not the sum of the greatest
+    pod_allocated_resources: bool  # InPlacePodLevelResourcesVerticalScaling: and what it has allocated to a whole Pod
+    greatest_of_sums: bool  # of a bound Pod the greatest sum counts, not the sum of each container's greatest amount
     skips_best_effort: bool  # NodeResourcesBalancedAllocation skips a Pod without requests (kubernetes#129138)
-    scores_balance_gained: bool  # it scores what the Pod does to the balance, not the balance that is then there
+    scores_balance_gained: bool  # NodeResourcesBalancedAllocation scores the change of the balance, not the result
     affinity_keys_merge: bool  # MatchLabelKeysInPodAffinity: merged into the selectors of a Pod's affinity
     pod_defaults_last: bool  # PodLevelResourcesFixDefaulting: a Pod as a whole gets its requests after its containers
     matches_unlabelled_namespaces: bool  # a namespaceSelector that matches no labels matches every namespace
     scores_image_volumes: bool  # ImageLocality adds up the sizes of image volumes, too
-    counts_image_volumes: bool  # and has them among the images of which it takes the share
+    counts_image_volumes: bool  # ImageLocality counts image volumes in the number of the Pod's images, too
     extended_resources_of_devices: bool  # DRAExtendedResource: a DeviceClass may give out an extended resource
     counts_volume_attachments: bool  # NodeVolumeLimits counts volumes that a VolumeAttachment names and no Pod uses
-    migrates_portworx_by_annotation: bool  # NodeVolumeLimits counts Portworx's where the CSINode says they are migrated
-    prevents_missing_driver: bool  # VolumeLimitScaling: a Pod waits where a driver is missing whose CSIDriver asks it
+    migrates_portworx_by_annotation: bool  # NodeVolumeLimits counts Portworx's if the CSINode says they are migrated
+    prevents_missing_driver: bool  # VolumeLimitScaling: a missing driver keeps a Pod waiting, if its CSIDriver says so
     volume_attributes_class: bool  # VolumeAttributesClass: claim and volume must have the same one
     claim_in_use_reason: bool  # kube-scheduler says "already in-use by another pod" of a ReadWriteOncePod claim
     scores_storage_capacity: bool  # StorageCapacityScoring: VolumeBinding scores nodes by their free storage
-    breaks_ties_by_heap: bool  # of the best nodes the first in a heap is taken, not any (until kubernetes#141024)
+    breaks_ties_by_heap: bool  # the first of the best nodes in a heap is taken, not any (until kubernetes#141024)
     stateful_set_max_unavailable: bool  # MaxUnavailableStatefulSet: a rolling update may take several Pods at once
-    requests_beyond_preemption: bool  # no Pod is preempted where more is requested than is allocatable
+    requests_beyond_preemption: bool  # no Pod is preempted on a node that is too small for the request
     nominates_before_binding: bool  # NominatedNodeNameForExpectation: a Pod whose volumes are being bound is nominated
-    speaks_of_deallocation: bool  # of a Pod without claims, too, DynamicResources says that it deallocated none
+    speaks_of_deallocation: bool  # DynamicResources says that it deallocated no claim, even of a Pod without claims
     rejection_ends_post_filter: bool  # where PreFilter rejects a Pod, DynamicResources fails before preemption
     spares_ending_victims: bool  # a victim that is being deleted already is not marked as preempted
     counts_budgets_to_violated: bool  # a Pod counts for budgets up to the first that it violates, not for all
@@ -55,7 +55,7 @@ class Features(NamedTuple):
 
 
 def features(minor: int) -> Features:
-    """Return the features of Kubernetes 1.`minor`; a version after 1.38 has those of 1.38."""
+    """Return the features of Kubernetes 1.`minor`; later versions than 1.38 are taken to behave as 1.38."""
     return Features(
         minor=minor,
         min_domains=minor >= 27,
@@ -112,7 +112,7 @@ def parse_version(text: str) -> Features:
 
 
 def unknown(features: Features) -> str:
-    """Return a note on a version that is newer than each with recorded decisions in the tests; "" for any other."""
+    """Return a note on a version that is newer than all that the tests compare, or ""."""
     if features.minor <= NEWEST:
         return ""
     return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest version that evenkeel was tested with"

@@ -8,8 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 FieldPath = tuple[str | int, ...]
-Raw = Mapping[str, object]  # A JSON object, as the API server sends it.
-IntOrPercent = int | str  # A percentage is a text such as `25%`.
+Raw = Mapping[str, object]  # a JSON object, as the API server sends it
+IntOrPercent = int | str  # a number, or a percentage such as `25%`
 INVALID = "FieldValueInvalid"
 REQUIRED = "FieldValueRequired"
 DUPLICATE = "FieldValueDuplicate"
@@ -20,16 +20,16 @@ _PERCENT = re.compile("[0-9]{1,9}%")
 
 
 class FieldError(NamedTuple):
-    """One reason for a rejection: `type` as Kubernetes names it, `value` as it was found at `path`."""
+    """One reason for a rejection."""
 
-    type: str
+    type: str  # one of the names above, which are Kubernetes' own
     path: FieldPath
-    value: object
+    value: object  # what was found at the path
     detail: str
 
 
 def path_text(path: FieldPath) -> str:
-    """Return `("spec", "sets", 0, "name")` as `spec.sets[0].name`."""
+    """Print `("spec", "sets", 0, "name")` as `spec.sets[0].name`."""
     text = ""
     for part in path:
         if isinstance(part, int) or part == "*":
@@ -42,12 +42,12 @@ def path_text(path: FieldPath) -> str:
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """Return the JSON object, or an empty one if the value is something else."""
+    """Return `value`, or an empty object if it is something else."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[object]:
-    """Return the JSON array, or an empty one if the value is something else."""
+    """Return `value`, or an empty array if it is something else."""
     return value if isinstance(value, list) else []
 
 
@@ -69,7 +69,7 @@ def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
 
 
 def as_text(value: object) -> str:
-    """Return a JSON string, or "" for anything else."""
+    """Return `value`, or "" if it is not a string."""
     return value if isinstance(value, str) else ""
 
 
@@ -90,12 +90,12 @@ def _names(path: str) -> Sequence[str]:
 
 
 def pointer_parts(pointer: str) -> list[str]:
-    """Return the names in a JSON pointer."""
+    """Return the names in a JSON pointer: `/a~1b/c` has `a/b` and `c`."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def integer(value: object) -> int | None:
-    """Return the integer that kubectl sends for a value, None if it is none: YAML's 3.0 becomes 3 on the way."""
+    """Return the integer that kubectl sends for a value, None for anything else: it sends YAML's 3.0 as 3."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -117,14 +117,14 @@ def scaled(value: IntOrPercent, total: int, *, up: bool) -> int:
     if isinstance(value, int):
         return max(0, value)
     product = total * int(value[:-1])
-    return -(-product // 100) if up else product // 100
+    return -(-product // 100) if up else product // 100  # `-(-a // b)` rounds up
 
 
 def with_value(value: object, path: FieldPath, new: object) -> object:
     """
-    Return a copy of `value` with `new` at `path`; what lies beside the path is shared, not copied.
+    Return a copy of `value` with `new` at `path`; everything off the path is shared with `value`, not copied.
 
-    An object that is missing on the way is made; an index beyond the end of an array raises IndexError.
+    Missing objects on the path are added; an index beyond the end of an array raises IndexError.
     """
     if not path:
         return new
@@ -138,16 +138,19 @@ def with_value(value: object, path: FieldPath, new: object) -> object:
 
 
 def texts_within(value: object) -> Iterator[str]:
-    """Yield every text in raw JSON: the names and the values."""
-    left = [value]
-    while left:
-        value = left.pop()
+    """Yield every string in raw JSON: the names of fields, and the values."""
+    unvisited = [value]
+    while unvisited:
+        value = unvisited.pop()
         if isinstance(value, str):
             yield value
-        left += children(value)
-        left += value if isinstance(value, dict) else ()
+        unvisited += children(value)
+        if isinstance(value, dict):
+            unvisited += value.keys()
 
 
 def children(value: object) -> Collection[object]:
     """Return the values in a JSON object or array; any other value has none."""
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

@@ -16,40 +16,30 @@ DISRUPTION_BUDGET = ("policy", "PodDisruptionBudget")  # of any version
 FIELD = "topologySpreadConstraints"
 CONSTRAINTS_PATH: FieldPath = ("spec", FIELD)  # of a Pod
 TEMPLATE_PATH: FieldPath = ("spec", "template")
-EACH, EACH_KEY = "*", "{*}"  # Each item of a list, and each value in an object.
+EACH, EACH_KEY = "*", "{*}"  # In a path: each item of a list, and each value in an object.
 WILDCARDS = frozenset({EACH, EACH_KEY})
 PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"})  # Since 1.27.
 JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
 
 
 class GivenLabel(NamedTuple):
-    """
-    A label that an operator gives the Pods; a `value` of "" stands for the name of the custom resource.
-
-    It `yields` to one of this key that the custom resource itself gives.
-    """
+    """A label that an operator gives the Pods of a custom resource."""
 
     key: str
-    value: str
-    yields: bool
+    value: str  # "" stands for the name of the custom resource
+    yields: bool  # A label of this key that the custom resource itself sets takes its place.
 
     def __str__(self) -> str:
         return f"{self.key}{'?' if self.yields else ''}={self.value or 'NAME'}"
 
 
 class Operator(NamedTuple):
-    """
-    What the operator of a kind does with the constraints in its objects when it makes the Pods.
+    """What the operator of a kind does with the constraints in its objects when it makes the Pods."""
 
-    `name` is what a policy calls the kind.  `fills` are the fields of a constraint that it fills in where they are
-    absent, "" or 0; None if that is not known.  `sets` are those that get its own values, whatever is written.
-    `own_fields` are those that its constraints have besides the API's: with any of them in a constraint, the operator
-    adds labels to the selector.  `gives` are labels of its Pods that follow from the name of the object.
-    """
-
-    name: str
-    fills: frozenset[str] | None = None
-    sets: frozenset[str] = frozenset()
+    name: str  # of the kind in a policy
+    fills: frozenset[str] | None = None  # fields that it fills in where they are absent, "" or 0; None: not known
+    sets: frozenset[str] = frozenset()  # fields that it overwrites with its own values
+    # Fields that its constraints have besides the API's.  With any of them the operator adds labels to the selector.
     own_fields: frozenset[str] = frozenset()
     gives: tuple[GivenLabel, ...] = ()
 
@@ -60,29 +50,22 @@ class Operator(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """
-    The paths to the fields of a kind; EACH stands for each item of a list, EACH_KEY for each key of an object.
-
-    `added_labels` are the label keys that its controller adds to every Pod, `possible_labels` those that it may add;
-    `revision_key` is the one that differs between revisions.  A kind whose constraints are outside a Pod template has
-    `constraints` instead of `template`, and `labels` if the path to its Pods' labels is known.  `short_names` are those
-    by which kubectl knows it, too.  `operator` is that of a kind whose Pods have labels that only their operator knows.
-    """
+    """A kind, or one of its places for Pods.  Its paths may have the wildcards EACH and EACH_KEY."""
 
     api_version: str
     kind: str
     resource: str
-    template: FieldPath | None = TEMPLATE_PATH
+    template: FieldPath | None = TEMPLATE_PATH  # () for a Pod; None if the constraints are outside a Pod template
     replicas: FieldPath | None = None
-    added_labels: tuple[str, ...] = ()
-    possible_labels: tuple[str, ...] = ()
-    revision_key: str | None = None
-    constraints: FieldPath | None = None
-    labels: FieldPath | None = None
-    short_names: tuple[str, ...] = ()
+    added_labels: tuple[str, ...] = ()  # keys of labels that its controller adds to every Pod
+    possible_labels: tuple[str, ...] = ()  # keys of labels that its controller may add
+    revision_key: str | None = None  # the added label that differs between revisions
+    constraints: FieldPath | None = None  # instead of `template`
+    labels: FieldPath | None = None  # of the Pods, for a kind without a template; None if it is not known
+    short_names: tuple[str, ...] = ()  # as kubectl takes them
     built_in: bool = True
     from_policy: bool = False
-    operator: Operator | None = None
+    operator: Operator | None = None  # for a kind whose Pods have labels that only its operator knows
 
     @property
     def api_group(self) -> str:
@@ -109,14 +92,14 @@ FurtherKinds = Callable[[str, str], Iterable[Kind]]
 
 
 class Kinds(tuple[Kind, ...]):
-    """A tuple of kinds, with an index that is built once; `further` finds those of an apiVersion and kind beside it."""
+    """A tuple of kinds, with an index that is built once."""
 
-    further: FurtherKinds | None
+    further: FurtherKinds | None  # looks up kinds that are not in the tuple, by apiVersion and kind
 
     def __new__(cls, kinds: Iterable[Kind] = (), further: FurtherKinds | None = None) -> Kinds:
-        made = super().__new__(cls, kinds)
-        made.further = further
-        return made
+        instance = super().__new__(cls, kinds)
+        instance.further = further
+        return instance
 
     @cached_property
     def addable(self) -> frozenset[str]:
@@ -125,41 +108,41 @@ class Kinds(tuple[Kind, ...]):
 
     @cached_property
     def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
-        """The kinds by (apiVersion, kind); those of the policy replace a built-in one without an operator."""
+        """The kinds by (apiVersion, kind), as `_preferred` leaves them."""
         kinds_by_name: dict[tuple[str, str], list[Kind]] = {}
         for kind in self:
             kinds_by_name.setdefault((kind.api_version, kind.kind), []).append(kind)
         return {name: _preferred(kinds) for name, kinds in kinds_by_name.items()}
 
     def named(self, api_version: str, kind: str) -> Sequence[Kind]:
-        """Return the kinds, one for each place; the further ones are those of other places."""
-        known = self.by_name.get((api_version, kind), ())
+        """Return the kinds of this name, one for each place; `further` only adds places that are not described here."""
+        own = self.by_name.get((api_version, kind), ())
         if self.further is None:
-            return known
-        anchors = {described.anchor for described in known}
-        return (*known, *(other for other in self.further(api_version, kind) if other.anchor not in anchors))
+            return own
+        anchors = {place.anchor for place in own}
+        return (*own, *(place for place in self.further(api_version, kind) if place.anchor not in anchors))
 
 
 NO_KINDS = Kinds()
 
 
 class Served(NamedTuple):
-    """
-    What an API server serves: the versions of each API group, the preferred one first, and the kind of each resource.
+    """What an API server serves."""
 
-    `resources` has the groups that were asked for, by apiVersion.
-    """
-
-    versions: Mapping[str, Sequence[str]]
-    resources: Mapping[str, Mapping[str, str]]
+    versions: Mapping[str, Sequence[str]]  # of each API group, the preferred one first
+    resources: Mapping[str, Mapping[str, str]]  # kinds by apiVersion and resource, of the groups that were asked for
 
     def has(self, group: str, kind: str) -> bool:
-        """Return whether a kind is served in any version of the group, which was asked for."""
+        """Return whether a kind is served in any version of the group; KeyError if the group was not asked for."""
         return any(kind in self.resources[f"{group}/{version}"].values() for version in self.versions.get(group, ()))
 
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """Return the kinds, those of the policy in place of others; for an operator it describes one place each."""
+    """
+    Return the kinds without those that the policy replaces: if it describes any, all others without an operator.
+
+    Of a kind with an operator each entry is one place, and the policy may describe some of them.
+    """
     if not any(kind.from_policy for kind in kinds):
         return kinds
     return [kind for kind in kinds if kind.from_policy or kind.operator is not None]
@@ -254,7 +237,7 @@ KINDS = Kinds(
         ),
     )
 )
-# Has switches of evenkeel; it is not among KINDS, because the API server never sends it.
+# It may carry labels and annotations of evenkeel.  It is not in KINDS, because the API server never sends it.
 NAMESPACE = Kind("v1", "Namespace", "namespaces", template=None, constraints=CONSTRAINTS_PATH)
 BUILT_IN_KINDS = Kinds(kind for kind in KINDS if kind.built_in)
 
@@ -265,12 +248,7 @@ def parse_path(text: str) -> FieldPath:
 
 
 def find_kinds(obj: Mapping[str, object], kinds: Kinds) -> Sequence[Kind]:
-    """
-    Return the entries for the kind of `obj`: none if it is not known, several if it has Pod templates in several
-    places.
-
-    Those of the policy replace a built-in one.
-    """
+    """Return the entries for the kind of `obj`: one for each place of Pods, none if the kind is not known."""
     api_version, name = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(api_version, str) or not isinstance(name, str):
         return ()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from webhook.kubernetes.fields import Raw
 
 Labels = Mapping[str, str]
-# Of labels that a kubelet, a cloud or an autoscaler of nodes gives each node.
+# The domains of labels that a kubelet, a cloud or a node autoscaler gives each node.
 _NODE_LABEL_DOMAINS = (
     *("kubernetes.io", "k8s.io", "karpenter.sh", "k8s.aws", "csi.aws.com", "amazonaws.com"),
     *("cloud.google.com", "gke.io", "azure.com"),
@@ -46,7 +46,7 @@ def labels_in(obj: Raw) -> dict[str, str]:
 def is_given_to_nodes(key: str) -> bool:
     """Return whether nodes get the label `key` from a kubelet or a cloud, and not from whoever manages them."""
     domain, slash, _ = key.rpartition("/")
-    return bool(slash) and f".{domain}".endswith(tuple(f".{each}" for each in _NODE_LABEL_DOMAINS))
+    return bool(slash) and f".{domain}".endswith(tuple(f".{suffix}" for suffix in _NODE_LABEL_DOMAINS))
 
 
 def annotation_bytes(annotations: Mapping[str, object]) -> int:
@@ -77,7 +77,8 @@ _SUBDOMAIN_ERROR = (
     f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{SUBDOMAIN}')"
 )
 _name = re.compile(QUALIFIED_NAME)
-_subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")  # with what follows the same as SUBDOMAIN, and linear
+# Together the same as SUBDOMAIN, in linear time.
+_subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
 _NOT_IN_SUBDOMAIN = ("..", ".-", "-.")
 
 
@@ -105,7 +106,7 @@ def _prefix_errors(prefix: str, words: LabelWords) -> Iterator[str]:
 
 
 def _is_name(text: str) -> bool:
-    return len(text) <= 63 and _name.fullmatch(text) is not None  # What matches is ASCII, a byte for each character.
+    return len(text) <= 63 and _name.fullmatch(text) is not None  # Only ASCII matches: bytes are characters.
 
 
 def _name_errors(name: str, words: LabelWords) -> Iterator[str]:
@@ -117,16 +118,16 @@ def _name_errors(name: str, words: LabelWords) -> Iterator[str]:
         yield f"name part {_NAME_ERROR}"
 
 
-LONGEST_KEPT = 320  # The longest valid key has 317 bytes; longer ones are not cached, so that they use no memory.
+LONGEST_KEPT = 320  # The longest valid key has 317 bytes.  Longer ones are not cached: they would fill the memory.
 
 
 def label_key_errors(key: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
-    """Return every reason why `key` is no valid label key, as content.IsLabelKey words them; empty if it is one."""
+    """Return every reason why `key` is no valid label key, as content.IsLabelKey words them; () if it is one."""
     return _key_errors(key, words) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key, words)
 
 
 def label_value_errors(value: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
-    """Return every reason why `value` is no valid label value, as content.IsLabelValue words them; or none."""
+    """Return every reason why `value` is no valid label value, as content.IsLabelValue words them; () if it is one."""
     return _value_errors(value, words) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value, words)
 
 
@@ -136,7 +137,9 @@ def _key_errors(key: str, words: LabelWords) -> tuple[str, ...]:
     if "/" in prefix:
         prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return (f"{words.key} {_NAME_ERROR} {prefixed}",)
-    return (*(_prefix_errors(prefix, words) if slash else ()), *(() if _is_name(name) else _name_errors(name, words)))
+    prefix_errors: Iterable[str] = _prefix_errors(prefix, words) if slash else ()
+    name_errors: Iterable[str] = () if _is_name(name) else _name_errors(name, words)
+    return (*prefix_errors, *name_errors)
 
 
 @lru_cache(maxsize=4096)
@@ -148,7 +151,7 @@ def _value_errors(value: str, words: LabelWords) -> tuple[str, ...]:
 
 
 _CHARACTERS = "letters, digits, '-', '_' and '.', with a letter or a digit at both ends"
-_IN_FEW_WORDS = {
+_IN_FEW_WORDS = {  # by the beginning of the error: the first that fits, so that longer ones come first
     "prefix part must be non-empty": "something before the '/', or no '/'",
     "prefix part must be no more": "at most 253 bytes before the '/'",
     "prefix part": "lower case letters, digits, '-' and '.' before the '/'",
@@ -163,4 +166,4 @@ _IN_FEW_WORDS = {
 
 def wanted_instead(error: str) -> str:
     """Return what an error of a label key or value asks for, in few words."""
-    return next(words for begin, words in _IN_FEW_WORDS.items() if error.startswith(begin))
+    return next(words for beginning, words in _IN_FEW_WORDS.items() if error.startswith(beginning))

@@ -1,4 +1,4 @@
-"""Whether a word is nearly another one, such as a well-known topology key: a typo is told from a word of one's own."""
+"""Whether a word is probably a typo of another one, such as a well-known topology key."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
 
-LONGEST_COMPARED = 100  # What is longer is like no word.
+LONGEST_COMPARED = 100  # characters; a longer text is like no word
 WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
-MISTAKES = {
+MISTAKES = {  # what people write for well-known keys, too different from them to be a typo
     "hostname": HOSTNAME,
     "topology.kubernetes.io/hostname": HOSTNAME,
     "topology.kubernetes.io/node": HOSTNAME,
@@ -29,35 +29,39 @@ MISTAKES = {
 
 
 def nearest(text: str, known: Iterable[str]) -> str | None:
-    """Return the known word that at most two edits, fewer if it is short, and another case make of `text`, or None."""
+    """
+    Return the known word that is at most two edits away from `text`, or None; letter case does not matter.
+
+    There may be one edit for every three letters of the word.  The word with the fewest edits is taken.
+    """
     if len(text) > LONGEST_COMPARED:
         return None
     text, words = text.strip().lower(), sorted(known)
-    near = ((word, edits) for edits in range(3) for word in words if edits <= len(word) // 3)
-    return next((word for word, edits in near if within(edits, text, word.lower())), None)
+    tries = ((word, edits) for edits in range(3) for word in words if edits <= len(word) // 3)
+    return next((word for word, edits in tries if within(edits, text, word.lower())), None)
 
 
 def most_like(text: str, known: Iterable[str]) -> str:
-    """Return the known word that a person may have meant, for a hint: more may differ than in `nearest`; else ""."""
-    from difflib import get_close_matches  # which only an error needs
+    """Return the known word that a person may have meant, or "".  It is a hint: more may differ than in `nearest`."""
+    from difflib import get_close_matches  # Only an error needs it.
 
     return next(iter(get_close_matches(text[:LONGEST_COMPARED], list(known), 1)), "")
 
 
 def within(edits: int, text: str, other: str) -> bool:
-    """Return whether so many edits turn one text into the other: their Levenshtein distance is not larger."""
+    """Return whether the Levenshtein distance of two texts is at most `edits`, which must be small."""
     if edits == 0 or text == other:
         return text == other
     if abs(len(text) - len(other)) > edits:
         return False
-    alike = 0
-    for left, right in zip(text, other, strict=False):
-        if left != right:
+    common = 0  # the length of the beginning that both share
+    for char, other_char in zip(text, other, strict=False):
+        if char != other_char:
             break
-        alike += 1
-    text, other, left_over = text[alike:], other[alike:], edits - 1
+        common += 1
+    text, other, edits = text[common:], other[common:], edits - 1
     replaced, dropped, added = (text[1:], other[1:]), (text[1:], other), (text, other[1:])
-    return within(left_over, *replaced) or within(left_over, *dropped) or within(left_over, *added)
+    return within(edits, *replaced) or within(edits, *dropped) or within(edits, *added)
 
 
 def likely_meant(key: str) -> str | None:
@@ -69,4 +73,4 @@ def likely_meant(key: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _near(key: str) -> str | None:
-    return next((known for known in WELL_KNOWN if within(2 if len(known) > 16 else 1, key.lower(), known)), None)
+    return next((word for word in WELL_KNOWN if within(2 if len(word) > 16 else 1, key.lower(), word)), None)

@@ -3,18 +3,18 @@ The kinds of well-known operators: where their custom resources keep constraints
 
     operators.tsv ──places──> ConstraintPlace(name, group…, path, fills) ──kinds──> Kind(…, operator)
 
-The table has a line for each place, sorted by `name`, and is read once a custom resource asks for it:
+The table has a line for each place, sorted by `name`, and is read at the first custom resource:
 
     name       of the kind in a policy
-    versions   those of the API that have the place
+    versions   of the API that have the place
     path       of the constraints, or of a Pod template
-    fills      the fields of a constraint that the operator fills in where they are absent, "" or 0; `?`: not known
-    sets       the fields that get its own values, whatever is written
-    own        fields that constraints have besides the API's, with each of which the operator adds to the selector
-    replicas   the path of the number of these Pods, where the operator adds no constraints if the object has none
-    labels     of all Pods of the kind.  The value is the name of the object, or what `=` gives.  `?`: the object may
-               itself give another, wherever it names the key but in a selector
-    source     where it was read: the repository, the commit (`-`: its version is not known), and the folder or file
+    fills      fields of a constraint that the operator fills in where they are absent, "" or 0; `?`: not known
+    sets       fields that the operator overwrites with its own values
+    own        fields of its constraints besides the API's; with any of them the operator adds labels to the selector
+    replicas   path of the number of these Pods, if the operator adds no constraints to an object without constraints
+    labels     keys of labels of all Pods of the kind.  `key=value` gives the value; else it is the name of the object.
+               `?` after the key: the object may set another value, if it names the key anywhere but in a selector
+    source     where this was read: the repository, the commit (`-`: its version is not known), and the folder or file
 """
 
 from __future__ import annotations
@@ -49,12 +49,7 @@ class Row(NamedTuple):
 
 
 class ConstraintPlace(NamedTuple):
-    """
-    One place where a kind has constraints, or a Pod template.
-
-    `name` is that of the kind in a policy; `versions` are those of the API that have the place.  `repository`, `commit`
-    and `file` say where it was read; no commit means that its version is not known.
-    """
+    """One place where a kind has constraints, or a Pod template: a row of the table, parsed."""
 
     name: str
     group: str
@@ -62,13 +57,13 @@ class ConstraintPlace(NamedTuple):
     kind: str
     resource: str
     path: FieldPath
-    fills: frozenset[str] | None
+    fills: frozenset[str] | None  # None: not known
     sets: frozenset[str]
     own_fields: frozenset[str]
     replicas: FieldPath | None
     gives: tuple[GivenLabel, ...]
     repository: str
-    commit: str
+    commit: str  # "" if its version is not known
     file: str
 
     @property
@@ -94,7 +89,7 @@ class ConstraintPlace(NamedTuple):
 
 @cache
 def _rows() -> Sequence[Row]:
-    table = cast(bytes, get_data(__name__, TABLE))  # None is for loaders that have no data
+    table = cast(bytes, get_data(__name__, TABLE))  # It is None only if the package's loader reads no files.
     _, *lines = table.decode().splitlines()
     return [Row(*line.split("\t")) for line in lines]
 
@@ -135,12 +130,12 @@ def _given_label(text: str) -> GivenLabel:
 
 @cache
 def names() -> tuple[str, ...]:
-    """Return the names by which a policy calls the kinds, in their order."""
+    """Return the names by which a policy calls the kinds, sorted."""
     return tuple(dict.fromkeys(row.name for row in _rows()))
 
 
 def kinds_named(name: str) -> Iterator[Kind]:
-    """Yield the kinds, one for each place and version, that a policy means by a name."""
+    """Yield the kinds that a policy means by a name, one for each place and version."""
     for row in _rows():
         if row.name == name:
             yield from _place(row).kinds(from_policy=True)
@@ -148,17 +143,16 @@ def kinds_named(name: str) -> Iterator[Kind]:
 
 @lru_cache(maxsize=128)
 def kinds_of(api_version: str, kind: str) -> Sequence[Kind]:
-    """Return the kinds, one for each place, of the objects of an operator; none of others."""
+    """Return the kinds of an operator's objects, one for each place; none if no operator has this kind."""
     group = api_version.rpartition("/")[0]
     if "." not in group:  # The API group of a custom resource is a domain.
         return ()
     places = map(_place, _rows_by_kind().get((group, kind), ()))
-    return [found for place in places for found in place.kinds() if found.api_version == api_version]
+    return [described for place in places for described in place.kinds() if described.api_version == api_version]
 
 
 @cache
 def _rows_by_kind() -> Mapping[tuple[str, str], Sequence[Row]]:
-    """Return the lines of the table by API group and kind."""
     rows: dict[tuple[str, str], list[Row]] = {}
     for row in _rows():
         rows.setdefault((row.group, row.kind), []).append(row)
@@ -166,5 +160,5 @@ def _rows_by_kind() -> Mapping[tuple[str, str], Sequence[Row]]:
 
 
 def with_operators(kinds: Kinds) -> Kinds:
-    """Add the operators' kinds to what `kinds` finds, without the places that are described there already."""
+    """Return `kinds` with those of the operators, but for the places that `kinds` describes already."""
     return Kinds(kinds, kinds_of)

@@ -18,16 +18,16 @@ class ObjectKey(NamedTuple):
 
 
 class ObjectRef(NamedTuple):
-    """One object: `namespace` and `name` are empty where it has none; prints as `Deployment shop/web`."""
+    """One object; prints as `Deployment shop/web`."""
 
     api_version: str
     kind: str
-    namespace: str
-    name: str
+    namespace: str  # "" if it has none
+    name: str  # "" if it has none
 
     @classmethod
     def of(cls, obj: Mapping[str, object]) -> ObjectRef:
-        """Return the names in a raw object; what is no string reads as empty, and generateName stands in for a name."""
+        """Read the names in a raw object, generateName if it has no name; anything but a string reads as ""."""
         api_version, kind, namespace, name, generated_from = texts_at(
             obj, "apiVersion", "kind", "metadata.namespace", "metadata.name", "metadata.generateName"
         )
@@ -60,7 +60,7 @@ class Owner(NamedTuple):
     uid: str = ""
 
     def key(self, namespace: str) -> ObjectKey:
-        """Return the object that it names, as one of this namespace."""
+        """Return the key of the owner, which is taken to be in the namespace of what it owns."""
         return ObjectKey(self.api_version.rpartition("/")[0], self.kind, namespace, self.name)
 
 
@@ -79,19 +79,19 @@ def owner_of(obj: Raw) -> Owner | None:
 
 
 class Scaling(NamedTuple):
-    """The fewest and the most replicas that an autoscaler sets; `most` is None where that is not known."""
+    """The fewest and the most replicas that an autoscaler sets."""
 
     least: int
-    most: int | None
+    most: int | None  # None: not known
 
     def widened(self, other: Scaling) -> Scaling:
-        """Return the bounds where it is not known which of two autoscalers holds."""
+        """Return bounds that hold for either of two autoscalers, if it is not known which is in force."""
         most = None if self.most is None or other.most is None else max(self.most, other.most)
         return Scaling(min(self.least, other.least), most)
 
     def bounded(self, replicas: int) -> int:
         """
-        Return the replicas that a HorizontalPodAutoscaler sets at once, whatever its metrics; with 0 it is off.
+        Return the replicas that a HorizontalPodAutoscaler sets at once, whatever its metrics; at 0 it does nothing.
 
         upstream: horizontal.go:HorizontalController.reconcileAutoscaler (v1.37)
         """
@@ -101,7 +101,7 @@ class Scaling(NamedTuple):
 
 
 class ScaleTarget(NamedTuple):
-    """What is scaled; the version of its API does not matter."""
+    """The object that an autoscaler scales; the version of its API does not matter."""
 
     namespace: str
     api_group: str
@@ -113,7 +113,7 @@ Identity = tuple[str, str, str, str]  # apiVersion, kind, namespace and name.
 
 
 def identity_of(obj: Mapping[str, object], namespace: str) -> Identity:
-    """Return the names that an update of an object cannot change; `namespace` is that of an object that names none."""
+    """Return the names of an object, which no update can change; `namespace` is for an object that names none."""
     metadata = as_mapping(obj.get("metadata"))
     return (
         str(obj.get("apiVersion")),

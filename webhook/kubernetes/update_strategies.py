@@ -17,7 +17,7 @@ class DeploymentStrategy(NamedTuple):
 
     def fenceposts(self, replicas: int) -> tuple[int, int]:
         """
-        Return how many Pods may be more than `replicas`, and how many may be unavailable; never both none.
+        Return how many Pods there may be above `replicas`, and how many may be unavailable; never 0 for both.
 
         upstream: deployment_util.go:ResolveFenceposts (v1.37)
         """
@@ -26,17 +26,17 @@ class DeploymentStrategy(NamedTuple):
 
 
 class StatefulSetUpdate(NamedTuple):
-    """How the Pods of a StatefulSet are replaced; `first` is the ordinal of the first."""
+    """How the Pods of a StatefulSet are replaced."""
 
-    ordered: bool = True
+    ordered: bool = True  # podManagementPolicy is not Parallel
     on_delete: bool = False
     partition: int = 0
     max_unavailable: IntOrPercent = 1
-    first: int = 0
+    first: int = 0  # the ordinal of the first Pod
 
     def is_updated(self, ordinal: int) -> bool:
         """
-        Return whether a new Pod with this ordinal is of the template as it is now: the partition is above others only.
+        Return whether a new Pod with this ordinal gets the current template, and not that of the revision before.
 
         upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
         """
@@ -52,8 +52,7 @@ class DaemonSetUpdate(NamedTuple):
 
     def fenceposts(self, nodes: int) -> tuple[int, int]:
         """
-        Return on how many of the nodes there may be a second Pod, and on how many none that is available; never both
-        none.
+        Return on how many of the nodes there may be a second Pod, and on how many no available one; never 0 for both.
 
         upstream: update.go:DaemonSetsController.updatedDesiredNodeCounts (v1.37)
         """
@@ -62,19 +61,19 @@ class DaemonSetUpdate(NamedTuple):
 
 
 def read_deployment_strategy(strategy: Raw) -> DeploymentStrategy:
-    """Return the strategy of a Deployment, by its field `spec.strategy`."""
+    """Read `spec.strategy` of a Deployment."""
     rolling = as_mapping(strategy.get("rollingUpdate"))
-    usual = DeploymentStrategy()
+    defaults = DeploymentStrategy()
     surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
     return DeploymentStrategy(
         strategy.get("type") == "Recreate",
-        usual.max_surge if surge is None else surge,
-        usual.max_unavailable if unavailable is None else unavailable,
+        defaults.max_surge if surge is None else surge,
+        defaults.max_unavailable if unavailable is None else unavailable,
     )
 
 
 def read_stateful_set_update(spec: Raw) -> StatefulSetUpdate:
-    """Return how a StatefulSet is updated, by its spec."""
+    """Read the spec of a StatefulSet."""
     strategy, rolling, ordinals = mappings_at(
         spec, ("updateStrategy",), ("updateStrategy", "rollingUpdate"), ("ordinals",)
     )
@@ -89,7 +88,7 @@ def read_stateful_set_update(spec: Raw) -> StatefulSetUpdate:
 
 
 def read_daemon_set_update(spec: Raw) -> DaemonSetUpdate:
-    """Return how a DaemonSet is updated, by its spec."""
+    """Read the spec of a DaemonSet."""
     strategy, rolling = mappings_at(spec, ("updateStrategy",), ("updateStrategy", "rollingUpdate"))
     surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
     return DaemonSetUpdate(

@@ -49,62 +49,53 @@ from webhook.kubernetes.names import (
 )
 from webhook.kubernetes.references import ObjectRef, Owner, ScaleTarget, Scaling, controller_of
 
-Indices = tuple[int | str, ...]
-Switch = tuple[FieldPath, object]
-DEFAULT_SURGE = "25%"  # of a Deployment
+Indices = tuple[int | str, ...]  # the index or key for each wildcard of a path
+Switch = tuple[FieldPath, object]  # a label or annotation of evenkeel: its path and value
+DEFAULT_SURGE = "25%"  # maxSurge of a Deployment
 MOST_TEMPLATES = 50  # of one object
-MOST_UNKNOWN_FIELDS = 200  # that are looked at: a Pod's spec has some 40
-LONGEST_IGNORE = 4_096
+MOST_UNKNOWN_FIELDS = 200  # in an object with more, names are not looked at: a Pod's spec has some 40
+LONGEST_IGNORE = 4_096  # characters
 DEPLOYMENT_TYPE = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
-_SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # A look at lengths is cheap.
+_SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # Other names are not compared: a length is cheap.
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """
-    One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
-
-    `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`; 1 stands
-    for none, unless it is `replicas_written`.  `surges`
-    says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that the API has not: at
-    another place, or under a name that is nearly the field's.  `switches` are labels and annotations of evenkeel, right
-    ones and others, by their paths.  `given_labels` are those that the Pods get besides `labels`: of a Job from the API
-    server, of a custom resource from its operator.
-
-    It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
-    the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
-    """
+    """One Pod template of an object, or a Pod."""
 
     kind: Kind
     namespace: str
     name: str
-    path: FieldPath
+    path: FieldPath  # of the constraints in the object
     raw_constraints: object
-    labels: Labels
-    labels_known: bool
-    addable: frozenset[str]
-    replicas: int
-    replicas_written: bool
+    labels: Labels  # of its Pods, as they are written
+    labels_known: bool  # whether the object says which labels its Pods have
+    addable: frozenset[str]  # keys of labels that the controller adds to its Pods, or may add
+    replicas: int  # as written, or the fewest that an autoscaler sets; 1 if there are none
+    replicas_written: bool  # tells a written 1 from none
     scheduler_name: str
     node_name: str
-    affine_to_one_node: bool
-    strategy: str
-    surges: bool
-    selector: Mapping[str, object]
-    annotations: Labels
+    affine_to_one_node: bool  # by required node affinity
+    strategy: str  # spec.strategy.type, "" if absent
+    surges: bool  # whether a rolling update may run more Pods
+    selector: Mapping[str, object]  # raw, of a kind with `spec.template`
+    annotations: Labels  # of the object
     ignored_rules: frozenset[str]
     owner: Owner | None
     uid: str
-    scheduled: bool
+    scheduled: bool  # whether it is a Pod that the scheduler has looked at
+    # Paths of constraints that the API does not know: in another place, or under a name that is nearly the field's.
     misplaced: tuple[FieldPath, ...]
-    switches: tuple[Switch, ...]
-    spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    switches: tuple[Switch, ...]  # labels and annotations of evenkeel, misspelt ones too
+    spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)  # raw, of the object
+    # Raw, of its Pods; None if the constraints are outside a Pod template.
     pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
-    scaling: Scaling | None = None
+    scaling: Scaling | None = None  # the bounds of its autoscaler
+    # What the Pods get besides `labels`: for a Job from the API server, for a custom resource from its operator.
     given_labels: Labels = field(default_factory=dict)
     is_pod: bool = field(init=False)
-    stored: bool = field(init=False)
+    stored: bool = field(init=False)  # whether it is a Pod that an API server has, with matchLabelKeys merged already
     has_constraints: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -138,40 +129,39 @@ class Workload:
         return ScaleTarget(self.namespace, self.kind.api_group, self.kind.kind, self.name)
 
     def scaled(self, scaling: Scaling) -> Workload:
-        """Return it with the fewest replicas that an autoscaler gives it; where 0 are written, it has none."""
+        """Return it with the fewest replicas that an autoscaler gives it; an autoscaler leaves 0 replicas alone."""
         return replace(self, replicas=scaling.least if self.replicas else 0, scaling=scaling)
 
     def within(self, scaling: Scaling) -> Workload:
-        """Return it as it is in a cluster, where the autoscaler itself has written the replicas."""
-        most = self.replicas if scaling.most is None else min(self.replicas, scaling.most)
-        return replace(self, replicas=max(most, scaling.least) if self.replicas else 0, scaling=scaling)
+        """Return it with its replicas brought within the bounds: in a cluster, the autoscaler itself writes them."""
+        capped = self.replicas if scaling.most is None else min(self.replicas, scaling.most)
+        return replace(self, replicas=max(capped, scaling.least) if self.replicas else 0, scaling=scaling)
 
     @property
     def most_replicas(self) -> int | None:
         """
-        The most replicas that it has, those that are written or an autoscaler's; None where that is not known.
+        The most replicas that it has, as written or by its autoscaler; None if that is not known.
 
-        A 1 tells nothing: the API server writes it where there is none, as for a workload that an autoscaler scales.
+        A written 1 tells nothing: the API server writes it if there is none, as where an autoscaler sets the replicas.
         """
         written = integer(self.spec.get("replicas"))
-        known = None if written == 1 else written
+        replicas = None if written == 1 else written
         if self.scaling is None:
-            return known
-        return None if self.scaling.most is None else max(self.scaling.most, known or 0)
+            return replicas
+        return None if self.scaling.most is None else max(self.scaling.most, replicas or 0)
 
     @property
     def most_pods(self) -> int | None:
         """
         The most Pods that it has at a time, those of a rollout included, but not those that terminate.
 
-        None where that is not known: no replicas are written and no autoscaler is known, or 0 of them, or the kind's
-        controller is not a built-in one that keeps to a number.
+        None if the replicas are 0 or not known, or the kind is not in REPLICATED, whose controllers keep to a number.
         """
-        known = (self.kind.api_version, self.kind.kind)
+        kind = (self.kind.api_version, self.kind.kind)
         replicas = self.most_replicas
-        if known not in REPLICATED or replicas is None or replicas < 1:
+        if kind not in REPLICATED or replicas is None or replicas < 1:
             return None
-        return replicas if known != DEPLOYMENT_TYPE or self.strategy == "Recreate" else replicas + self._surge(replicas)
+        return replicas if kind != DEPLOYMENT_TYPE or self.strategy == "Recreate" else replicas + self._surge(replicas)
 
     def _surge(self, replicas: int) -> int:
         """Return the Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
@@ -179,25 +169,26 @@ class Workload:
         return scaled(DEFAULT_SURGE if surge is None else surge, replicas, up=True)
 
     def pods_labels(self) -> Labels:
-        """Return the labels that every Pod of it has, with "added" for each value that only the controller knows."""
+        """Return the labels that every Pod of it has; a value that only the controller knows is "added"."""
         added = [key for key in self.kind.added_labels if key in self.addable]
         return {**dict.fromkeys(added, "added"), **self.given_labels, **self.labels}
 
     @property
     def ref(self) -> ObjectRef:
-        """The object that it is in."""
+        """The object that has it."""
         return ObjectRef(self.kind.api_version, self.kind.kind, self.namespace, self.name)
 
 
 def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: str = "") -> tuple[Workload, ...]:
     """
-    Return the workloads in an object, none if its kind is not known; at most one more than can be judged.
+    Return the workloads in an object, none if its kind is not known.
 
-    `namespace` is that of the request, and is used instead of the object's own where it is given.  Anything that has
-    the wrong type reads as if it were absent, except the constraints, which are kept as they are.
+    A `namespace`, that of the request, replaces the object's own.  Anything that has the wrong type reads as if it were
+    absent, except the constraints, which stay as they are.  There is at most one more than MOST_TEMPLATES, for callers
+    to tell that there are too many.
     """
-    found_kinds = find_kinds(obj, kinds)
-    if not found_kinds:
+    kinds_of_obj = find_kinds(obj, kinds)
+    if not kinds_of_obj:
         return ()
     metadata, spec = mappings_at(obj, ("metadata",), ("spec",))
     own_namespace, name, generated_from, uid = texts_at(metadata, "namespace", "name", "generateName", "uid")
@@ -212,10 +203,10 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
         _ignored(annotations),
         controller_of(metadata) if "ownerReferences" in metadata else None,
     )
-    places = ((kind, indices) for kind in found_kinds for indices in _expand(obj, kind))
+    places = ((kind, indices) for kind in kinds_of_obj for indices in _expand(obj, kind))
     workloads = [_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)]
-    if workloads and (own := _switches(("metadata",), metadata)):
-        workloads[0] = replace(workloads[0], switches=(*own, *workloads[0].switches))
+    if workloads and (switches := _switches(("metadata",), metadata)):  # The first stands for the object.
+        workloads[0] = replace(workloads[0], switches=(*switches, *workloads[0].switches))
     return tuple(workloads)
 
 
@@ -231,9 +222,9 @@ def scaling_of(workloads: Sequence[Workload], scalings: Mapping[ScaleTarget, Sca
 
 
 class _Shared(NamedTuple):
-    """What all workloads of an object share; `obj` is the object itself."""
+    """What all workloads of an object share."""
 
-    obj: Mapping[str, object]
+    obj: Mapping[str, object]  # the object itself
     spec: Mapping[str, object]
     namespace: str
     name: str
@@ -245,48 +236,50 @@ class _Shared(NamedTuple):
 
 def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
     """
-    Return, for each place where a kind may have its Pods described, the indices that stand for wildcards in its path.
+    Return, for each place where an object of a kind describes Pods, the indices for the wildcards of the path there.
 
-    A custom resource may have no template, or have one in some items of a list only: an Argo Rollout may refer to that
+    A custom resource may have no template, or have one only in some items of a list: an Argo Rollout may refer to that
     of a Deployment.
     """
     needs_template = kind.template is not None and not kind.built_in
     if not needs_template and WILDCARDS.isdisjoint(kind.anchor):
         return ((),)
     places: Iterator[tuple[Indices, object]] = iter([((), obj)])
-    for part, after in zip_longest(kind.anchor, kind.anchor[1:]):
-        needed = str(after) if needs_template and after is not None and after not in WILDCARDS else None
+    for part, next_part in zip_longest(kind.anchor, kind.anchor[1:]):
+        needed = str(next_part) if needs_template and next_part is not None and next_part not in WILDCARDS else None
         places = _items(places, part, needed) if part in WILDCARDS else _members(places, str(part))
-    return (at for at, value in places if not needs_template or isinstance(value, dict))
+    return (indices for indices, value in places if not needs_template or isinstance(value, dict))
 
 
 def _items(
     places: Iterable[tuple[Indices, object]], wildcard: object, needed: str | None
 ) -> Iterator[tuple[Indices, object]]:
     """Yield the items of each list, or the values of each object, without those that lack the `needed` member."""
-    for at, value in places:
+    for indices, value in places:
         items = as_mapping(value).items() if wildcard == EACH_KEY else enumerate(as_list(value))
         for i, item in items:
             if needed is None or (isinstance(item, dict) and needed in item):
-                yield (*at, i), item
+                yield (*indices, i), item
 
 
 def _members(places: Iterable[tuple[Indices, object]], name: str) -> Iterator[tuple[Indices, object]]:
-    return ((at, as_mapping(value).get(name)) for at, value in places)
+    return ((indices, as_mapping(value).get(name)) for indices, value in places)
 
 
 def _fill(path: FieldPath, indices: Indices) -> FieldPath:
+    """Return a path with the indices in place of its wildcards; a wildcard beyond them becomes 0."""
     if WILDCARDS.isdisjoint(path):
         return path
-    left = iter(indices)
-    return tuple(next(left, 0) if part in WILDCARDS else part for part in path)
+    remaining = iter(indices)
+    return tuple(next(remaining, 0) if part in WILDCARDS else part for part in path)
 
 
 def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     obj, is_pod, template = shared.obj, kind.template == (), _fill(kind.template or (), indices)
-    replicas = _fill(kind.replicas, indices) if kind.replicas is not None else ()
-    metadata, pod_spec, above, in_template, outside = mappings_at(
-        obj, (*template, "metadata"), (*template, "spec"), replicas[:-1], template, template[:-1]
+    replicas_path = _fill(kind.replicas, indices) if kind.replicas is not None else ()
+    # `replicas_parent` has the field of the replicas: the spec of a Job, for one.
+    metadata, pod_spec, replicas_parent, pod_template, template_parent = mappings_at(
+        obj, (*template, "metadata"), (*template, "spec"), replicas_path[:-1], template, template[:-1]
     )
     if kind.template is not None:
         path: FieldPath = (*template, "spec", FIELD)
@@ -296,7 +289,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         raw = value_at(obj, path)
         labels = labels_of(value_at(obj, _fill(kind.labels, indices))) if kind.labels else {}
     selector = shared.spec.get("selector")
-    addable = _addable(kind, above) if kind.api_version == BATCH else kind.addable
+    addable = _addable(kind, replicas_parent) if kind.api_version == BATCH else kind.addable
     scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
     return Workload(
         kind=kind,
@@ -307,8 +300,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         labels=labels,
         labels_known=kind.labels_known,
         addable=addable,
-        replicas=_replicas(above, replicas),
-        replicas_written=bool(replicas) and integer(above.get(str(replicas[-1]))) is not None,
+        replicas=_replicas(replicas_parent, replicas_path),
+        replicas_written=bool(replicas_path) and integer(replicas_parent.get(str(replicas_path[-1]))) is not None,
         scheduler_name=scheduler_name or DEFAULT_SCHEDULER,
         node_name=node_name,
         affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),
@@ -320,7 +313,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         owner=shared.owner,
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),
-        misplaced=_misplaced(kind, template, (outside, in_template, metadata), pod_spec),
+        misplaced=_misplaced(kind, template, (template_parent, pod_template, metadata), pod_spec),
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
@@ -330,9 +323,9 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
 
 def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     """
-    Return the label keys that Pods get of a Job with this spec: by completionMode, and unless it has a selector of its
-    own.
+    Return the keys of labels that Pods get from a Job with this spec.
 
+    With a manualSelector it adds none for the selector; only with Indexed completions it may add the index.
     (batch/job/strategy.go:generateSelectorIfNeeded, job/job_controller.go:manageJob)
     """
     added = () if job.get("manualSelector") is True else kind.added_labels
@@ -341,33 +334,33 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
 
 
 def _given_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:
-    """Return the labels that follow from the name of an object; those of a Job are among the `missing`."""
+    """Return the labels that follow from the name of an object; for a Job only those that are `missing`."""
     if kind.operator is not None and kind.operator.gives:
         return _operator_labels(kind.operator, obj)
     return _job_labels(kind, obj, missing) if kind.api_version == BATCH else {}
 
 
 def _operator_labels(operator: Operator, obj: Mapping[str, object]) -> Labels:
-    """Return the labels that an operator gives the Pods, without those that the object may itself give otherwise."""
+    """Return the labels that an operator gives the Pods, without those that the object itself may set."""
     (name,) = texts_at(obj, "metadata.name")
     if not name:
         return {}
-    gives = [label for label in operator.gives if not (label.yields and _names(obj, label.key))]
-    given = {label.key: label.value or name for label in gives}
-    return {key: value for key, value in given.items() if not label_value_errors(value)}
+    certain = [label for label in operator.gives if not (label.yields and _names(obj, label.key))]
+    labels = {label.key: label.value or name for label in certain}
+    return {key: value for key, value in labels.items() if not label_value_errors(value)}
 
 
 def _names(obj: object, label_key: str) -> bool:
     """Return whether an object names a label key anywhere but in selectors."""
-    left = [obj]
-    while left:
-        value = left.pop()
+    unvisited = [obj]
+    while unvisited:
+        value = unvisited.pop()
         if isinstance(value, dict):
             if label_key in value:
                 return True
-            left += [member for name, member in value.items() if name != "matchLabels"]
+            unvisited += [member for name, member in value.items() if name != "matchLabels"]
         else:
-            left += children(value)
+            unvisited += children(value)
     return False
 
 
@@ -375,17 +368,17 @@ def _job_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Lab
     """
     Return those of the `missing` labels that the API server writes into the template of a Job before /validate.
 
-    RANDOM stands for what follows a generateName, TIME for what a CronJob adds to its own name, and UID for a uid: no
-    author can know these.
+    No author can know some parts of the values: RANDOM stands for what follows a generateName, TIME for what a CronJob
+    adds to its name, and UID for a uid.
     (batch/job/strategy.go:generateSelector, cronjob/utils.go:getJobName)
     """
     if not missing:
         return {}
     name, generated_from = texts_at(obj, "metadata.name", "metadata.generateName")
     name = name or (f"{generated_from}RANDOM" if generated_from else "")
-    named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
-    values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
-    values_by_key = {key: values.get(key.rpartition("/")[2]) for key in sorted(missing)}
+    job_name = f"{name}-TIME" if name and kind.kind == "CronJob" else name
+    values = {"job-name": "" if label_value_errors(job_name) else job_name, "controller-uid": "UID"}
+    values_by_key = {key: values.get(key.rpartition("/")[2]) for key in sorted(missing)}  # with or without a prefix
     return {key: value for key, value in values_by_key.items() if value}
 
 
@@ -396,35 +389,36 @@ def _misplaced(
     Return the paths of constraints that are in the wrong place, and so have no effect.
 
     `places` are the parent of the Pod template, the template and its metadata.  In the Pod's spec a name that is nearly
-    the field's is misplaced, too, unless the field itself is there.
+    the field's is misplaced, too, unless the field itself has constraints.
     """
     misplaced: list[FieldPath] = []
-    outside, in_template, metadata = places
-    if kind.built_in and template and (FIELD in outside or FIELD in in_template or FIELD in metadata):
+    template_parent, pod_template, metadata = places
+    if kind.built_in and template and (FIELD in template_parent or FIELD in pod_template or FIELD in metadata):
         paths = (template[:-1], template, (*template, "metadata"))
         misplaced += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
     if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_UNKNOWN_FIELDS:
-        alike = [name for name in pod_spec if _SHORTEST_ALIKE <= len(name) <= _LONGEST_ALIKE and pod_spec[name]]
-        misplaced += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
+        candidates = [name for name in pod_spec if _SHORTEST_ALIKE <= len(name) <= _LONGEST_ALIKE and pod_spec[name]]
+        misplaced += [(*template, "spec", name) for name in candidates if nearest(name, (FIELD,))]
     return tuple(misplaced)
 
 
 def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, ...]:
-    """Return the labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
+    """Return the labels and annotations of evenkeel in the metadata at `path`, without those that evenkeel writes."""
     switches: list[Switch] = []
-    for place in ("labels", "annotations"):
-        written = metadata.get(place)
-        if isinstance(written, dict) and len(written) <= MOST_UNKNOWN_FIELDS and SWITCH_PREFIX in " ".join(written):
-            own = [name for name in written if name.startswith(SWITCH_PREFIX) and name != DEFAULTED_BY_ANNOTATION]
-            switches += [((*path, place, name), written[name]) for name in own]
+    for field_name in ("labels", "annotations"):
+        values = metadata.get(field_name)
+        # To search one long string is cheap: most objects have none.
+        if isinstance(values, dict) and len(values) <= MOST_UNKNOWN_FIELDS and SWITCH_PREFIX in " ".join(values):
+            names = [name for name in values if name.startswith(SWITCH_PREFIX) and name != DEFAULTED_BY_ANNOTATION]
+            switches += [((*path, field_name, name), values[name]) for name in names]
     return tuple(switches)
 
 
 def _surges(strategy: object) -> bool:
-    """Return whether a rolling update may run more Pods: not with a maxSurge of 0; absent it is 25%."""
+    """Return whether a rolling update may run more Pods: not with a maxSurge of 0; an absent one is 25%."""
     rolling = strategy.get("rollingUpdate") if isinstance(strategy, dict) else None
     surge = rolling.get("maxSurge") if isinstance(rolling, dict) else None
-    return surge not in (0, "0%") or isinstance(surge, bool)
+    return surge not in (0, "0%") or isinstance(surge, bool)  # False equals 0, but has a wrong type.
 
 
 def _strategy(strategy: object) -> str:
@@ -438,7 +432,7 @@ def _ignored(annotations: object) -> frozenset[str]:
 
 
 def ignored(written: str | None) -> frozenset[str]:
-    """Return the rules in the value of an `evenkeel.dev/ignore` annotation; what comes after LONGEST_IGNORE is left."""
+    """Return the rules in the first LONGEST_IGNORE characters of an `evenkeel.dev/ignore` annotation."""
     if not written:
         return frozenset()
     names = written[:LONGEST_IGNORE].split(",")
@@ -455,15 +449,15 @@ def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
     terms = as_list(value_at(pod_spec, path))
     if len(terms) > MOST_TEMPLATES:
         return False
-    named = [_node_names(as_mapping(term)) for term in terms]
-    return all(named) and len(frozenset().union(*named)) == 1
+    names_by_term = [_node_names(as_mapping(term)) for term in terms]
+    return all(names_by_term) and len(frozenset().union(*names_by_term)) == 1
 
 
 def _node_names(term: Mapping[str, object]) -> frozenset[str]:
-    """Return the names of nodes that a term asks for; a node that it selects has all of them."""
-    fields = as_list(term.get("matchFields"))[:MOST_TEMPLATES]
-    asked = [as_list(field.get("values")) for field in map(as_mapping, fields) if _names_nodes(field)]
-    return frozenset(value for values in asked for value in values if isinstance(value, str))
+    """Return the node names that a term requires: a node that it matches must have all of them."""
+    requirements = as_list(term.get("matchFields"))[:MOST_TEMPLATES]
+    names = [as_list(field.get("values")) for field in map(as_mapping, requirements) if _names_nodes(field)]
+    return frozenset(value for values in names for value in values if isinstance(value, str))
 
 
 def _names_nodes(field: Mapping[str, object]) -> bool:
@@ -477,17 +471,17 @@ def _was_scheduled(status: object) -> bool:
     )
 
 
-def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
+def _replicas(parent: Mapping[str, object], path: FieldPath) -> int:
     """
-    Return the last field of `path`, which stands in `above`; absent means 1, as the API server reads it.
+    Return the replicas: the last field of `path`, which `parent` has; absent means 1, as the API server reads it.
 
     A Job never has more Pods than completions (job_controller.go:manageJob).
     """
-    written = above.get(str(path[-1])) if path else None
+    written = parent.get(str(path[-1])) if path else None
     if written is None:
         return 1
     replicas = written if type(written) is int else integer(written)
     if replicas is None:
         return 1
-    completions = integer(above.get("completions")) if path[-1] == "parallelism" else None
+    completions = integer(parent.get("completions")) if path[-1] == "parallelism" else None
     return replicas if completions is None else min(replicas, completions)
