@@ -41,36 +41,31 @@ _FIELDS = frozenset(
     }
 )
 _IN_SELECTOR, _IN_REQUIREMENT = frozenset({"matchLabels", "matchExpressions"}), frozenset({"key", "operator", "values"})
-_GATED_FIELDS = {  # Fields, and the features without which they are dropped.
+_GATED_FIELDS = {  # the API server drops a field if its feature is off
     "minDomains": "min_domains",
     "nodeAffinityPolicy": "node_inclusion_policies",
     "nodeTaintsPolicy": "node_inclusion_policies",
     "matchLabelKeys": "match_label_keys",
 }
-LARGEST_KEPT = 8 << 10  # Bytes of a list whose reading is kept; two constraints take some 400.
+LARGEST_KEPT = 8 << 10  # bytes; a longer list is not cached.  Two constraints take some 400.
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """
-    One constraint as the scheduler sees it; `label_selector` and `match_label_keys` are what was written.
+    """One constraint as the scheduler sees it, every default applied."""
 
-    `index` is its place in the Pod's list, from 0.  It is `hard` if whenUnsatisfiable is DoNotSchedule, and `soft` if
-    it is ScheduleAnyway.
-    """
-
-    index: int
+    index: int  # in the Pod's list, from 0
     max_skew: int
     topology_key: str
     when_unsatisfiable: str
-    label_selector: LabelSelector | None
-    selector: Selector
+    label_selector: LabelSelector | None  # as written
+    selector: Selector  # which Pods count: `label_selector`, and what matchLabelKeys adds to it
     min_domains: int
     node_affinity_policy: str
     node_taints_policy: str
-    match_label_keys: tuple[str, ...]
-    hard: bool = field(init=False)
-    soft: bool = field(init=False)
+    match_label_keys: tuple[str, ...]  # as written
+    hard: bool = field(init=False)  # DoNotSchedule
+    soft: bool = field(init=False)  # ScheduleAnyway; neither if whenUnsatisfiable is invalid
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hard", self.when_unsatisfiable == HARD)
@@ -78,11 +73,11 @@ class Constraint:
 
 
 class UnknownField(NamedTuple):
-    """A field that the API type has not; `path` begins at the list, `known` are those that it has there."""
+    """A field that the API type does not have."""
 
-    path: FieldPath
-    known: Set[str]
-    alone: bool
+    path: FieldPath  # begins at the list
+    known: Set[str]  # the fields of the API type there
+    alone: bool  # none of the known fields is beside it
 
 
 class WrittenConstraint(NamedTuple):
@@ -100,17 +95,13 @@ class WrittenConstraint(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """
-    A list of constraints as Go decodes it, and the fields of a wrong type; their paths begin at the list.  Of `unknown`
-    fields Go says nothing.
-
-    `derived` keeps what others work out of it, by the function that does, so that they need not do it again.
-    """
+    """A list of constraints as Go decodes it."""
 
     written: tuple[WrittenConstraint, ...]
-    mistyped: tuple[FieldError, ...]
+    mistyped: tuple[FieldError, ...]  # fields of a wrong type; their paths begin at the list
     features: Features
-    unknown: tuple[UnknownField, ...] = field(default=(), repr=False, compare=False)
+    unknown: tuple[UnknownField, ...] = field(default=(), repr=False, compare=False)  # Go ignores them silently
+    # A cache of what others compute from the reading, by the function that computes it.
     derived: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -120,10 +111,17 @@ class Reading:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """What stands in any constraint: the topology keys, the values of whenUnsatisfiable, and optional fields."""
+        """
+        What any constraint has: topology keys, values of whenUnsatisfiable, "minDomains", "matchLabelKeys".
+
+        Rules that look for other words need not be called.
+        """
         words = {word for written in self.written for word in (written.topology_key, written.when_unsatisfiable)}
-        words |= {"minDomains"} if any(written.min_domains is not None for written in self.written) else set()
-        return frozenset(words | ({"matchLabelKeys"} if self.merges else set()))
+        if any(written.min_domains is not None for written in self.written):
+            words.add("minDomains")
+        if self.merges:
+            words.add("matchLabelKeys")
+        return frozenset(words)
 
     @cached_property
     def topology_keys(self) -> frozenset[str]:
@@ -143,8 +141,9 @@ class Reading:
 
 def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
     """
-    Return the hard and soft constraints of a Pod with `labels`, in their order.  `raw` is the JSON list as it was
-    written; a field of a wrong type reads as if it were absent, for `validate` reports it.
+    Return the hard and soft constraints of a Pod with `labels`, in their order.
+
+    `raw` is the JSON list as it was written.  A field of a wrong type reads as absent, for `validate` reports it.
 
     upstream: common.go:PodTopologySpread.filterTopologySpreadConstraints (v1.37)
     """
@@ -153,8 +152,10 @@ def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
     """
-    Return the JSON list as kube-apiserver stores it for a new Pod with `labels`: since 1.34 each matchLabelKeys entry
-    that the Pod carries is appended to labelSelector.  What has the wrong type is returned as it is.
+    Return the JSON list with matchLabelKeys merged, as kube-apiserver does it for a new Pod with `labels` since 1.34.
+
+    A requirement for each of these keys that the Pod carries is appended to labelSelector.  What has a wrong type stays
+    as it is.
 
     upstream: strategy.go:mutateTopologySpreadConstraints (v1.37)
     """
@@ -165,8 +166,9 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
 
 def as_stored(raw: object, labels: Labels, features: Features) -> object:
     """
-    Return the JSON list as kube-apiserver stores it for a new Pod with `labels`: without fields of features that are
-    off, then as `merge` returns it.
+    Return the JSON list as kube-apiserver stores it for a new Pod with `labels`.
+
+    Fields of features that are off are dropped first, then `merge` follows.
 
     upstream: strategy.go:podStrategy.PrepareForCreate (v1.37)
     """
@@ -185,7 +187,7 @@ def _without(constraint: Mapping[str, object], dropped: Set[str]) -> Mapping[str
 
 
 def same(this: object, other: object, features: Features) -> bool:
-    """Return whether two lists of constraints decode to the same API objects."""
+    """Return whether two raw lists of constraints decode to the same API objects."""
     return read_constraints(this, features) == read_constraints(other, features)
 
 
@@ -198,42 +200,43 @@ def _merge_one(raw: object, labels: Labels) -> object:
     keys = raw.get("matchLabelKeys") if isinstance(raw, dict) else None
     if not isinstance(raw, dict) or not isinstance(keys, list):
         return raw
-    merged = [key for key in keys if isinstance(key, str) and key in labels]
+    carried_keys = [key for key in keys if isinstance(key, str) and key in labels]
     selector = raw.get("labelSelector")
-    written = selector.get("matchExpressions") if isinstance(selector, dict) else None
-    if not merged or not isinstance(selector, dict) or not isinstance(written, list | None):
+    expressions = selector.get("matchExpressions") if isinstance(selector, dict) else None
+    if not carried_keys or not isinstance(selector, dict) or not isinstance(expressions, list | None):
         return raw
-    added = [{"key": key, "operator": IN, "values": [labels[key]]} for key in merged]
-    return {**raw, "labelSelector": {**selector, "matchExpressions": [*(written or ()), *added]}}
+    added = [{"key": key, "operator": IN, "values": [labels[key]]} for key in carried_keys]
+    return {**raw, "labelSelector": {**selector, "matchExpressions": [*(expressions or ()), *added]}}
 
 
-def _kept_by_content(function: Callable[[object, Features], Reading]) -> Callable[[object, Features], Reading]:
+def _cached_by_content(function: Callable[[object, Features], Reading]) -> Callable[[object, Features], Reading]:
     """
     Return `function` of a list of constraints, with a cache: all Pods of a workload carry the same list.
 
-    The key is what the list holds, and not its identity. Longer lists than LARGEST_KEPT are not cached.
+    The key is the content of the list, for a list cannot be hashed.  Lists above LARGEST_KEPT are not cached.
     """
 
     @lru_cache(maxsize=1024)
-    def of_content(content: bytes, features: Features) -> Reading:
+    def call_with_content(content: bytes, features: Features) -> Reading:
         return function(marshal.loads(content), features)
 
     @wraps(function)
-    def kept(raw: object, features: Features) -> Reading:
+    def cached(raw: object, features: Features) -> Reading:
         try:
-            content = marshal.dumps(cast(Any, raw), 2)  # Unlike equality, it tells 1 from true and from 1.0.
+            # Unlike equality, bytes tell 1 from true and from 1.0.  Version 2 has no references, which are by identity.
+            content = marshal.dumps(cast(Any, raw), 2)
         except ValueError:  # nested too deep
             return function(raw, features)
-        return of_content(content, features) if len(content) <= LARGEST_KEPT else function(raw, features)
+        return call_with_content(content, features) if len(content) <= LARGEST_KEPT else function(raw, features)
 
-    return kept
+    return cached
 
 
-@_kept_by_content
+@_cached_by_content
 def read_constraints(raw: object, features: Features) -> Reading:
-    """Return a JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
+    """Read a JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
     reader = Reader()
-    written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, ())])
+    written = tuple([_read_one(reader, item, path, features) for item, path in reader.mappings(raw, ())])
     return Reading(written, tuple(reader.errors), features, tuple(_unknown_fields(raw)))
 
 
@@ -262,7 +265,7 @@ def _unknown_in(raw: Mapping[str, object], known: Set[str], path: FieldPath) -> 
 
 
 def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, features: Features) -> WrittenConstraint:
-    """Read one constraint; the fields that util.go:DropDisabledPodFields clears are cleared."""
+    """Read one constraint, without the fields that util.go:DropDisabledPodFields clears."""
     field = raw.get
     written = WrittenConstraint(
         max_skew=reader.integer(field("maxSkew"), path, "maxSkew") or 0,
@@ -282,7 +285,7 @@ def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, featur
 
 
 def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector | None:
-    """Return the LabelSelector at `path`, or None for null; `reader` collects what has the wrong type."""
+    """Read the LabelSelector at `path`, None for null; `reader` collects what has the wrong type."""
     if raw is None:
         return None
     selector = reader.mapping(raw, path)
@@ -290,25 +293,25 @@ def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector
         reader.string_map(selector.get("matchLabels"), (*path, "matchLabels")),
         tuple(
             Requirement(
-                reader.string(item.get("key"), at, "key") or "",
-                reader.string(item.get("operator"), at, "operator") or "",
-                reader.strings(item.get("values"), at, "values"),
+                reader.string(item.get("key"), item_path, "key") or "",
+                reader.string(item.get("operator"), item_path, "operator") or "",
+                reader.strings(item.get("values"), item_path, "values"),
             )
-            for item, at in reader.mappings(selector.get("matchExpressions"), (*path, "matchExpressions"))
+            for item, item_path in reader.mappings(selector.get("matchExpressions"), (*path, "matchExpressions"))
         ),
     )
 
 
 def _constraint(index: int, written: WrittenConstraint, labels: Labels) -> Constraint:
     """Return one constraint for a Pod with `labels`, every default applied."""
-    applied = {key: labels[key] for key in written.match_label_keys if key in labels}
+    from_keys = {key: labels[key] for key in written.match_label_keys if key in labels}
     return Constraint(
         index=index,
         max_skew=written.max_skew,
         topology_key=written.topology_key,
         when_unsatisfiable=written.when_unsatisfiable,
         label_selector=written.label_selector,
-        selector=as_selector(written.label_selector, first=equals(applied)),
+        selector=as_selector(written.label_selector, first=equals(from_keys)),
         min_domains=1 if written.min_domains is None else written.min_domains,
         node_affinity_policy=written.node_affinity_policy or HONOR,
         node_taints_policy=written.node_taints_policy or IGNORE,

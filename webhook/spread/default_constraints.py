@@ -33,8 +33,9 @@ def constraints_in_force(
     raw: object, labels: Labels, defaults: Sequence[dict[str, object]], selector: Selector, features: Features
 ) -> tuple[Constraint, ...]:
     """
-    Return the constraints by which the scheduler places a Pod: its own in `raw`, or else `defaults` with the derived
-    `selector`.  The matchLabelKeys of `defaults` have no effect.
+    Return the constraints by which the scheduler places a Pod: its own in `raw`, or else `defaults` with `selector`.
+
+    The selector is derived from the Pod's Services and owner.  matchLabelKeys of `defaults` have no effect.
 
     upstream: plugin.go:PodTopologySpread.getConstraints (v1.37)
     """
@@ -48,7 +49,7 @@ def constraints_in_force(
 
 def validate_args(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> tuple[FieldError, ...]:
     """
-    Return every reason why kube-scheduler refuses these args, which stand at `path`; all fields have the right types.
+    Return every reason why kube-scheduler refuses these args at `path`, whose fields have the right types.
 
     upstream: validation_pluginargs.go:ValidatePodTopologySpreadArgs (v1.37)
     """
@@ -56,11 +57,7 @@ def validate_args(defaulting_type: str, constraints: Sequence[object], path: Fie
 
 
 def _type_errors(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
-    """
-    Yield what is wrong with the type of defaulting.
-
-    upstream: validation_pluginargs.go:validateDefaultingType (v1.37)
-    """
+    """upstream: validation_pluginargs.go:validateDefaultingType (v1.37)"""
     if defaulting_type not in DEFAULTING_TYPES:
         yield FieldError(NOT_SUPPORTED, path, defaulting_type, 'supported values: "System", "List"')
     elif defaulting_type == SYSTEM and constraints:
@@ -70,22 +67,24 @@ def _type_errors(defaulting_type: str, constraints: Sequence[object], path: Fiel
 def _default_errors(constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
     seen: set[tuple[object, object]] = set()
     for i, constraint in enumerate(map(as_mapping, constraints)):
-        at = (*path, "defaultConstraints", i)
+        item_path = (*path, "defaultConstraints", i)
         key, action = constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")
         max_skew = constraint.get("maxSkew")
         if not isinstance(max_skew, int) or max_skew <= 0:
-            yield FieldError(INVALID, (*at, "maxSkew"), max_skew, "must be greater than zero")
+            yield FieldError(INVALID, (*item_path, "maxSkew"), max_skew, "must be greater than zero")
         if not isinstance(key, str) or not key:
-            yield FieldError(REQUIRED, (*at, "topologyKey"), key, "can not be empty")
+            yield FieldError(REQUIRED, (*item_path, "topologyKey"), key, "can not be empty")
         else:
-            yield from (FieldError(INVALID, (*at, "topologyKey"), key, detail) for detail in label_key_errors(key))
+            for detail in label_key_errors(key):
+                yield FieldError(INVALID, (*item_path, "topologyKey"), key, detail)
         if action not in ACTIONS:
             detail = 'supported values: "DoNotSchedule", "ScheduleAnyway"' if action else "can not be empty"
             kind = NOT_SUPPORTED if action else REQUIRED
-            yield FieldError(kind, (*at, "whenUnsatisfiable"), action, detail)
+            yield FieldError(kind, (*item_path, "whenUnsatisfiable"), action, detail)
         if constraint.get("labelSelector") is not None:
             detail = "must not be given: the selector is derived for each Pod"
-            yield FieldError(FORBIDDEN, (*at, "labelSelector"), constraint["labelSelector"], detail)
+            yield FieldError(FORBIDDEN, (*item_path, "labelSelector"), constraint["labelSelector"], detail)
         if (key, action) in seen:
-            yield FieldError(DUPLICATE, at, f"{{{key}, {action}}}", "must not repeat (topologyKey, whenUnsatisfiable)")
+            detail = "must not repeat (topologyKey, whenUnsatisfiable)"
+            yield FieldError(DUPLICATE, item_path, f"{{{key}, {action}}}", detail)
         seen.add((key, action))

@@ -18,29 +18,32 @@ SELECTOR_KINDS = ((CORE, "ReplicationController"), (APPS, "ReplicaSet"), (APPS, 
 
 
 class DefaultSelector(NamedTuple):
-    """The selector, and the objects it was derived from, as `Kind/name`."""
+    """The selector for one Pod, and where it comes from."""
 
     selector: Selector
-    sources: tuple[str, ...]
+    sources: tuple[str, ...]  # the objects it was derived from, as `Kind/name`
 
 
 def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: ClusterView) -> DefaultSelector:
     """
-    Return the selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the
-    Pod. The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
+    Return the selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns it.
+
+    The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
 
     upstream: spread.go:DefaultSelector (v1.37)
     """
     services = snapshot.services_of(namespace, labels)
     sources = tuple(f"Service/{service.name}" for service in services)
-    asked = {key: value for service in services for key, value in service.selector.items()}
+    wanted = {key: value for service in services for key, value in service.selector.items()}
     controller = snapshot.controller(namespace, owner) if owner is not None and _has_selector(owner) else None
-    own = controller.selector if controller is not None else None
-    if controller is None or own is None or own.empty:
-        return DefaultSelector(selecting(asked), sources)
-    if controller.kind == "ReplicationController":  # Its selector is a label map, and is merged as one.
-        asked = {key: value for key, value in asked.items() if key not in own.keys}
-    return DefaultSelector(selecting(asked, own.requirements), (*sources, f"{controller.kind}/{controller.name}"))
+    controller_selector = controller.selector if controller is not None else None
+    if controller is None or controller_selector is None or controller_selector.empty:
+        return DefaultSelector(selecting(wanted), sources)
+    # The selector of a ReplicationController is a label map: its values replace those of the Services.
+    if controller.kind == "ReplicationController":
+        wanted = {key: value for key, value in wanted.items() if key not in controller_selector.keys}
+    source = f"{controller.kind}/{controller.name}"
+    return DefaultSelector(selecting(wanted, controller_selector.requirements), (*sources, source))
 
 
 def _has_selector(owner: Owner) -> bool:

@@ -1,5 +1,5 @@
 """
-Label selectors as apimachinery evaluates and prints them, and in three values where labels may still be added.
+Label selectors as apimachinery evaluates and prints them; the answer is unknown where a label may still be added.
 
     LabelSelector (as written) -> Selector: requirements, all of which must hold
     null matches nothing; {} matches everything
@@ -27,11 +27,11 @@ class Match(Enum):
 
 
 class Requirement(NamedTuple):
-    """One term of a selector; `values` keep the order in which they were written."""
+    """One term of a selector."""
 
     key: str
     operator: str
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()  # in the order in which they were written
 
     def matches(self, labels: Labels) -> bool:
         """
@@ -50,7 +50,7 @@ class Requirement(NamedTuple):
         """
         Match as `matches` does, but UNKNOWN where a label of this key is absent and may still be added.
 
-        One whose key is in `added` surely will be, with a value that is not known.
+        Labels with a key in `addable` may be added; those with a key in `added` surely will be, with an unknown value.
         """
         if self.key in labels or (self.key not in addable and self.key not in added):
             return Match.YES if self.matches(labels) else Match.NO
@@ -94,15 +94,11 @@ OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 
 @dataclass(frozen=True)
 class Selector:
-    """
-    labels.Selector of apimachinery: requirements in the order of their keys, all of which must hold.
+    """labels.Selector of apimachinery: requirements, all of which must hold."""
 
-    One that `matches_nothing` has no requirements; one that is `empty` matches every label set.
-    """
-
-    requirements: tuple[Requirement, ...] = ()
-    matches_nothing: bool = False
-    empty: bool = field(init=False, repr=False, compare=False)
+    requirements: tuple[Requirement, ...] = ()  # in the order of their keys
+    matches_nothing: bool = False  # then it has no requirements
+    empty: bool = field(init=False, repr=False, compare=False)  # it matches every label set
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "empty", not self.requirements and not self.matches_nothing)
@@ -145,7 +141,11 @@ class Selector:
         return answer
 
     def implies(self, other: Selector) -> bool:
-        """Return whether `other` plainly matches all that this one matches, held requirement by requirement."""
+        """
+        Return whether `other` matches all that this one matches, as far as single requirements show it.
+
+        False does not mean that it does not: two requirements together may imply one that neither implies alone.
+        """
         if self.matches_nothing or other.matches_nothing:
             return self.matches_nothing
         return all(any(own.implies(wanted) for own in self.requirements) for wanted in other.requirements)
@@ -160,14 +160,15 @@ class Selector:
 
     @property
     def in_words(self) -> str:
-        """The selector as text: `no Pod`, `{}`, or its requirements; one that was merged in twice stands once."""
+        """The selector as text: `no Pod`, `{}`, or its requirements without repetitions."""
         if self.matches_nothing or self.empty:
             return "no Pod" if self.matches_nothing else "{}"
-        alike = {
+        # Of a key in matchLabelKeys the API server has merged `a in (b)`, and the scheduler adds `a=b`: say it once.
+        distinct = {
             (requirement.key, requirement.values if requirement.operator in (EQUALS, IN) else requirement): requirement
             for requirement in reversed(self.requirements)
         }
-        return ",".join(map(str, reversed(alike.values())))
+        return ",".join(map(str, reversed(distinct.values())))
 
 
 def _in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
@@ -181,19 +182,20 @@ EVERYTHING = Selector()
 
 def any_of(selectors: Iterable[Selector]) -> Selector:
     """
-    Return a selector that matches all that any of `selectors` matches.
+    Return a selector that matches all that any of `selectors` matches, and perhaps more.
 
-    It matches no more if they are equal but for the values of one `In`.  `key=value` becomes an `In`, too.
+    It matches no more if they differ only in the values of one `In`.  `key=value` counts as an `In`.
     """
-    asked = [[*map(_as_in, selector.requirements)] for selector in selectors if not selector.matches_nothing]
-    if not asked:
+    term_lists = [[*map(_as_in, selector.requirements)] for selector in selectors if not selector.matches_nothing]
+    if not term_lists:
         return NOTHING
-    first, *others = asked
+    first, *others = term_lists
     common: list[Requirement] = []
     for requirement in first:
-        alike = [_alike(requirement, other) for other in others]
-        if None not in alike:
-            values = dict.fromkeys(value for each in (requirement, *alike) if each is not None for value in each.values)
+        counterparts = [_counterpart(requirement, other) for other in others]
+        if None not in counterparts:
+            terms = (requirement, *filter(None, counterparts))
+            values = dict.fromkeys(value for term in terms for value in term.values)
             common.append(requirement._replace(values=tuple(values)))
     return Selector(tuple(common))
 
@@ -202,7 +204,7 @@ def _as_in(requirement: Requirement) -> Requirement:
     return requirement._replace(operator=IN) if requirement.operator == EQUALS else requirement
 
 
-def _alike(requirement: Requirement, others: Sequence[Requirement]) -> Requirement | None:
+def _counterpart(requirement: Requirement, others: Sequence[Requirement]) -> Requirement | None:
     """Return the one of `others` that is equal, or else the first that is an `In` on the same key as this one."""
     if requirement in others:
         return requirement
@@ -235,8 +237,9 @@ def selecting(labels: Labels, requirements: Iterable[Requirement] = ()) -> Selec
 
 def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = ()) -> Selector:
     """
-    Return the selector that `selector` stands for: None matches nothing, an empty one everything.  `first` are
-    requirements that come before those on the same key.
+    Parse a LabelSelector: None matches nothing, an empty one everything.
+
+    Requirements in `first` come before others on the same key.
 
     upstream: helpers.go:LabelSelectorAsSelector (v1.37)
     """
@@ -247,7 +250,7 @@ def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = (
 
 def as_label_selector(selector: Selector) -> dict[str, object]:
     """
-    Return the LabelSelector, as JSON, that matches exactly what `selector` matches; NOTHING has none.
+    Return the LabelSelector, as JSON, that matches exactly what `selector` matches; for NOTHING there is none.
 
     matchLabels can hold a key only once: further requirements on it, and every other operator, go to matchExpressions.
     Exact duplicates are dropped.

@@ -50,8 +50,10 @@ def validate(
     Return every reason why kube-apiserver rejects `raw`, the JSON list of constraints at `path`; empty if it is valid.
 
     With `merged` the constraints are judged as they are, as in a template or a stored Pod; without it, they are first
-    merged with the Pod's `labels`, as on creation.  Where a type is wrong, the API server cannot decode the object and
-    reports nothing else; here every such field is reported, and no error that depends on one.
+    merged with the Pod's `labels`, as on creation.
+
+    If a field has a wrong type, the API server cannot decode the object and reports that field alone.  Here all such
+    fields are reported, and other errors too, unless they depend on such a field.
 
     upstream: validation.go:validateTopologySpreadConstraints (v1.37)
     """
@@ -59,11 +61,13 @@ def validate(
 
 
 def errors_in(reading: Reading, path: FieldPath) -> Iterable[FieldError]:
-    """Validate as `validate` does, constraints that are read already and judged as they are."""
+    """Validate constraints that are read already, as `validate` does with `merged`."""
     errors: tuple[FieldError, ...] | None = reading.derived.get(_errors)
     if errors is None:
         errors = reading.derived[_errors] = _errors(reading, reading.features)
-    return (FieldError(type_, (*path, *at), value, detail) for type_, at, value, detail in errors) if errors else ()
+    if not errors:
+        return ()
+    return (error._replace(path=(*path, *error.path)) for error in errors)
 
 
 def _errors(reading: Reading, features: Features) -> tuple[FieldError, ...]:
@@ -72,8 +76,8 @@ def _errors(reading: Reading, features: Features) -> tuple[FieldError, ...]:
     for i, written in enumerate(reading.written):
         errors += _constraint_errors(written, (i,), features)
     errors += _repeated(reading.written)
-    unread = {error.path for error in reading.mistyped}
-    return (*reading.mistyped, *(error for error in errors if not unread or not _rests_on(error, unread)))
+    mistyped = {error.path for error in reading.mistyped}
+    return (*reading.mistyped, *(error for error in errors if not mistyped or not _depends_on(error, mistyped)))
 
 
 def _constraint_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
@@ -102,11 +106,7 @@ def _not_supported(path: FieldPath, value: str, wanted: tuple[str, ...]) -> Fiel
 
 
 def _min_domains_errors(written: WrittenConstraint, min_domains: int, path: FieldPath) -> Iterator[FieldError]:
-    """
-    Yield what is wrong with minDomains.
-
-    upstream: validation.go:validateMinDomains (v1.37)
-    """
+    """upstream: validation.go:validateMinDomains (v1.37)"""
     if min_domains <= 0:
         yield FieldError(INVALID, path, min_domains, "must be greater than zero")
     if written.when_unsatisfiable != HARD:
@@ -116,28 +116,28 @@ def _min_domains_errors(written: WrittenConstraint, min_domains: int, path: Fiel
 
 def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
     """
-    Yield what is wrong with matchLabelKeys.
+    Yield errors of matchLabelKeys.
 
-    Before the merge of 1.34 the API server calls ValidateMatchLabelKeysInTopologySpread instead.
+    Without the merge of 1.34 the API server calls ValidateMatchLabelKeysInTopologySpread instead.
 
     upstream: validation.go:ValidateMatchLabelKeysAndMismatchLabelKeys (v1.37)
     """
-    keys, selector, at = written.match_label_keys, written.label_selector, (*path, "matchLabelKeys")
+    keys, selector, keys_path = written.match_label_keys, written.label_selector, (*path, "matchLabelKeys")
     if keys and selector is None:
-        yield FieldError(FORBIDDEN, at, list(keys), "must not be specified when labelSelector is not set")
+        yield FieldError(FORBIDDEN, keys_path, list(keys), "must not be specified when labelSelector is not set")
     if selector is not None or not features.selector_merge:
         for i, key in enumerate(keys):
             for detail in label_key_errors(key, _words(features)):
-                yield FieldError(INVALID, (*at, i), key, detail)
+                yield FieldError(INVALID, (*keys_path, i), key, detail)
     if selector is not None and features.selector_merge:
         yield from _keys_in_both_after_merge(keys, selector, path)
     elif selector is not None:
         selected = selector.keys
-        yield from (FieldError(INVALID, (*at, i), key, IN_BOTH) for i, key in enumerate(keys) if key in selected)
+        yield from (FieldError(INVALID, (*keys_path, i), key, IN_BOTH) for i, key in enumerate(keys) if key in selected)
 
 
 def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
-    """Yield an error for each key that is in the selector twice: the merge itself has put it there once."""
+    """Yield an error for each key that the selector has twice: once is the merge's own requirement."""
     index_of = {key: i for i, key in enumerate(keys)}
     seen = set(selector.match_labels)
     for expression in selector.match_expressions:
@@ -157,22 +157,18 @@ def selector_errors(selector: LabelSelector, path: FieldPath, words: LabelWords 
 
     upstream: validation.go:ValidateLabelSelector (v1.37)
     """
-    at = (*path, "matchLabels")
+    labels_path = (*path, "matchLabels")
     for key, value in selector.match_labels.items():
         for detail in label_key_errors(key, words):
-            yield FieldError(INVALID, at, key, detail)
+            yield FieldError(INVALID, labels_path, key, detail)
         for detail in label_value_errors(value, words):
-            yield FieldError(INVALID, at, value, detail)
+            yield FieldError(INVALID, labels_path, value, detail)
     for i, expression in enumerate(selector.match_expressions):
         yield from _expression_errors(expression, (*path, "matchExpressions", i), words)
 
 
 def _expression_errors(expression: Requirement, path: FieldPath, words: LabelWords) -> Iterator[FieldError]:
-    """
-    Yield what is wrong with one of matchExpressions.
-
-    upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)
-    """
+    """upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)"""
     operator, values = expression.operator, expression.values
     if operator in (IN, NOT_IN) and not values:
         yield FieldError(REQUIRED, (*path, "values"), [], "must be specified when `operator` is 'In' or 'NotIn'")
@@ -188,12 +184,12 @@ def _expression_errors(expression: Requirement, path: FieldPath, words: LabelWor
             yield FieldError(INVALID, (*path, "values", i), value, detail)
 
 
-def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
-    """Return whether `error` is about a field that could not be read, or depends on one."""
+def _depends_on(error: FieldError, mistyped: Set[FieldPath]) -> bool:
+    """Return whether `error` is about a field with a wrong type, or in one, or depends on one beside it."""
     constraint, field = error.path[:-1], error.path[-1]
     sources = {"minDomains": ("whenUnsatisfiable",), REPEATED: ("topologyKey", "whenUnsatisfiable")}.get(str(field), ())
-    follows = any((*constraint, source) in unread for source in sources)
-    return follows or any(error.path[:length] in unread for length in range(len(error.path) + 1))
+    follows = any((*constraint, source) in mistyped for source in sources)
+    return follows or any(error.path[:length] in mistyped for length in range(len(error.path) + 1))
 
 
 def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
@@ -212,17 +208,17 @@ def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
 
 
 def shown_path(error: FieldError) -> FieldPath:
-    """Return the path of `error` in the object: some of upstream's paths name no field of it."""
+    """Return the path of `error` in the object: some of upstream's paths are not paths of a field."""
     if error.detail == IN_BOTH and error.path[-2] != "matchLabelKeys":
         return (*error.path[:-1], "matchLabelKeys", error.path[-1])
     return error.path[:-1] if error.path[-1] == REPEATED else error.path
 
 
 def in_one_line(error: FieldError) -> str:
-    """Return the path of `error` in the object, the value that was found, and what the API server says of it."""
+    """Return an error in one line: the path in the object, the value found, and what the API server says of it."""
     return f"{path_text(shown_path(error))}: found {brief(error.value)}, {error.detail or NOT_REPEATED}"
 
 
 def on_stored_pod(features: Features) -> Features:
-    """Return `features` with the merge of 1.34: a stored Pod may hold merged keys, whatever version was given."""
+    """Return `features` with the merge of 1.34: a stored Pod may have merged keys, whatever version was asked for."""
     return features if features.selector_merge else features._replace(selector_merge=True)
