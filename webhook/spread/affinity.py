@@ -23,13 +23,13 @@ class NodeTerm(NamedTuple):
     fields: tuple[Requirement, ...]
 
     def values(self, key: str) -> frozenset[str] | None:
-        """Return the values of a label that nodes may have that meet the term; None where it names none."""
-        named = [
+        """Return the values of the label `key` to which In restricts nodes that meet the term; None if it does not."""
+        value_sets = [
             frozenset(expression.values)
             for expression in self.expressions
             if expression.key == key and expression.operator == IN
         ]
-        return frozenset.intersection(*named) if named else None
+        return frozenset.intersection(*value_sets) if value_sets else None
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """
@@ -37,28 +37,28 @@ class NodeTerm(NamedTuple):
 
         upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
         """
-        nodes_left = nodes.all
+        matching = nodes.all
         for requirement in self.expressions:
-            nodes_left &= _with_label(requirement, nodes)
+            matching &= _with_label(requirement, nodes)
         for requirement in self.fields:
-            nodes_left &= _with_field(requirement, nodes)
-        return nodes_left
+            matching &= _with_field(requirement, nodes)
+        return matching
 
 
 def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
-    """Return the nodes whose labels meet a requirement."""
+    """Return the nodes whose labels meet a requirement; NotIn and DoesNotExist are also met without the label."""
     key, operator, values = requirement
     if operator in (EXISTS, DOES_NOT_EXIST):
-        carrying = nodes.carrying(key)
+        having = nodes.carrying(key)
     elif operator in (GREATER, LESS):
-        carrying = _compared(requirement, nodes)
+        having = _compared(requirement, nodes)
     else:
-        carrying = union(nodes.domains(key).get(value, 0) for value in values)
-    return nodes.all & ~carrying if operator in (NOT_IN, DOES_NOT_EXIST) else carrying
+        having = union(nodes.domains(key).get(value, 0) for value in values)
+    return nodes.all & ~having if operator in (NOT_IN, DOES_NOT_EXIST) else having
 
 
 def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
-    """Return the nodes whose fields meet a requirement; of a node only `metadata.name` is one, any other is ""."""
+    """Return the nodes whose fields meet a requirement; the only field of a node is `metadata.name`, others are ""."""
     if requirement.key == NAME_FIELD:
         named = nodes.named(requirement.values)
     else:
@@ -67,7 +67,7 @@ def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
 
 
 def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
-    """Return the nodes whose label is an integer above or below that of a requirement with Gt or Lt."""
+    """Return the nodes whose label is an integer above (Gt) or below (Lt) that of the requirement."""
     wanted = integer(requirement.values[0])
     if wanted is None:
         return 0
@@ -78,32 +78,29 @@ def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
 
 
 class RequiredNodeAffinity(NamedTuple):
-    """
-    A Pod's nodeSelector, and the terms of its required node affinity: one must hold.  None: it has no affinity.
+    """A Pod's nodeSelector, and the terms of its required node affinity."""
 
-    `names` are the nodes to which matchFields restrict every term, or None where one is not restricted so.
-    """
-
-    selector: Selector
-    terms: tuple[NodeTerm, ...] | None = None
-    names: frozenset[str] | None = None
+    selector: Selector  # the nodeSelector
+    terms: tuple[NodeTerm, ...] | None = None  # one of them must hold; None: there is no affinity
+    names: frozenset[str] | None = None  # of the nodes that matchFields leave; None if a term has none
 
     def values(self, key: str) -> frozenset[str] | None:
         """
-        Return the values of a label that nodes may have on which the Pod can run, whatever nodes join; None if any.
+        Return the values of the label `key` that a node may have for the Pod to run there; None if any will do.
 
-        A node has at most one value, so that In narrows them; other operators leave them open.
+        This also holds for nodes that join later.  Only In and the nodeSelector restrict the values.
         """
-        left: frozenset[str] | None = None
+        allowed: frozenset[str] | None = None
         if self.terms is not None:
-            of_terms = [term.values(key) for term in self.terms]
-            named = [values for values in of_terms if values is not None]
-            left = frozenset().union(*named) if len(named) == len(of_terms) else None
+            values_of_terms = [term.values(key) for term in self.terms]
+            restricted = [values for values in values_of_terms if values is not None]
+            # One term that does not restrict the label is enough to run anywhere.
+            allowed = frozenset().union(*restricted) if len(restricted) == len(values_of_terms) else None
         for requirement in self.selector.requirements:
             if requirement.key == key:
-                asked = frozenset(requirement.values)
-                left = asked if left is None else left & asked
-        return left
+                selected = frozenset(requirement.values)
+                allowed = selected if allowed is None else allowed & selected
+        return allowed
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """
@@ -111,10 +108,10 @@ class RequiredNodeAffinity(NamedTuple):
 
         upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
         """
-        nodes_left = nodes.all
+        matching = nodes.all
         for requirement in self.selector.requirements:
-            nodes_left &= nodes.domains(requirement.key).get(requirement.values[0], 0)
-        return nodes_left if self.terms is None else nodes_left & union(term.matching(nodes) for term in self.terms)
+            matching &= nodes.domains(requirement.key).get(requirement.values[0], 0)
+        return matching if self.terms is None else matching & union(term.matching(nodes) for term in self.terms)
 
 
 ANY_NODE = RequiredNodeAffinity(selecting({}))
@@ -122,12 +119,14 @@ ANY_NODE = RequiredNodeAffinity(selecting({}))
 
 def for_node(affinity: RequiredNodeAffinity, name: str) -> RequiredNodeAffinity:
     """
-    Return what a Pod of a DaemonSet asks for whose node has this name, in place of the required terms.
+    Return the affinity that the controller of a DaemonSet writes into the Pod for the node of this name.
+
+    A term on the name takes the place of all required terms.
 
     upstream: daemonset_util.go:ReplaceDaemonSetPodNodeNameNodeAffinity (v1.37)
     """
-    named = NodeTerm((), (Requirement(NAME_FIELD, IN, (name,)),))
-    return RequiredNodeAffinity(affinity.selector, (named,), frozenset({name}))
+    term = NodeTerm((), (Requirement(NAME_FIELD, IN, (name,)),))
+    return RequiredNodeAffinity(affinity.selector, (term,), frozenset({name}))
 
 
 class PreferredTerm(NamedTuple):
@@ -139,7 +138,7 @@ class PreferredTerm(NamedTuple):
 
 def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAffinity:
     """
-    Return the required affinity in the spec of a raw Pod; `reader` collects what has the wrong type.
+    Read the required affinity in the spec of a raw Pod; `reader` collects what has the wrong type.
 
     upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
     """
@@ -153,9 +152,9 @@ def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAff
 
 def read_volume_affinity(reader: Reader, written: object, path: FieldPath) -> tuple[NodeTerm, ...]:
     """
-    Return the terms of a volume's required node affinity, one of which must hold.
+    Read the terms of a volume's required node affinity, one of which must hold.
 
-    They are held against the labels of a node alone: a term on its name holds for every node.
+    Only the labels of a node matter: a term on its name holds for every node.
 
     upstream: helpers.go:CheckNodeAffinity (v1.37)
     """
@@ -164,7 +163,7 @@ def read_volume_affinity(reader: Reader, written: object, path: FieldPath) -> tu
 
 def _read_terms(reader: Reader, written: object, path: FieldPath) -> list[NodeTerm]:
     raw = reader.mappings(reader.mapping(written, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
-    return [_read_term(reader, item, at) for item, at in raw]
+    return [_read_term(reader, item, item_path) for item, item_path in raw]
 
 
 def _valid(terms: list[NodeTerm]) -> tuple[NodeTerm, ...]:
@@ -173,7 +172,7 @@ def _valid(terms: list[NodeTerm]) -> tuple[NodeTerm, ...]:
 
 def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[PreferredTerm, ...] | None:
     """
-    Return the preferred affinity in the spec of a raw Pod; None if it has none, not even an empty one.
+    Read the preferred affinity in the spec of a raw Pod; None if it has none, not even an empty one.
 
     upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
     """
@@ -181,9 +180,10 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
     if written is None:
         return None
     preferred: list[PreferredTerm] = []
-    for item, at in reader.mappings(written, path):
-        weight = reader.integer(item.get("weight"), at, "weight") or 0
-        term = _read_term(reader, reader.mapping(item.get("preference"), (*at, "preference")), (*at, "preference"))
+    for item, item_path in reader.mappings(written, path):
+        weight = reader.integer(item.get("weight"), item_path, "weight") or 0
+        term_path = (*item_path, "preference")
+        term = _read_term(reader, reader.mapping(item.get("preference"), term_path), term_path)
         if weight and _is_valid_term(term):
             preferred.append(PreferredTerm(weight, term))
     return tuple(preferred)
@@ -195,7 +195,7 @@ def has_pod_affinity(affinity: object) -> bool:
 
 
 def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tuple[object, FieldPath]:
-    """Return what stands at a field of `spec.affinity.nodeAffinity`, and its path."""
+    """Return the value of a field of `spec.affinity.nodeAffinity`, and its path."""
     path: FieldPath = ("spec",)
     value: object = spec
     for field in ("affinity", "nodeAffinity", name):
@@ -205,16 +205,16 @@ def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tup
 
 def _names(terms: list[NodeTerm]) -> frozenset[str] | None:
     """
-    Return the nodes that the terms ask for by `metadata.name`, together; None if a term asks for none.
+    Return the names of the nodes that any of the terms asks for by `metadata.name`; None if a term does not ask so.
 
     upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
     """
     names: frozenset[str] = frozenset()
     for term in terms:
-        asked = [frozenset(field.values) for field in term.fields if field.key == NAME_FIELD and field.operator == IN]
-        if not asked:
+        in_term = [frozenset(field.values) for field in term.fields if field.key == NAME_FIELD and field.operator == IN]
+        if not in_term:
             return None
-        names |= frozenset.intersection(*asked)
+        names |= frozenset.intersection(*in_term)
     return names if terms else None
 
 
@@ -229,11 +229,11 @@ def _read_requirements(reader: Reader, raw: object, path: FieldPath) -> tuple[Re
     return tuple(
         [
             Requirement(
-                reader.string(item.get("key"), at, "key") or "",
-                reader.string(item.get("operator"), at, "operator") or "",
-                reader.strings(item.get("values"), at, "values"),
+                reader.string(item.get("key"), item_path, "key") or "",
+                reader.string(item.get("operator"), item_path, "operator") or "",
+                reader.strings(item.get("values"), item_path, "values"),
             )
-            for item, at in reader.mappings(raw, path)
+            for item, item_path in reader.mappings(raw, path)
         ]
     )
 
@@ -265,7 +265,7 @@ def _is_valid_expression(requirement: Requirement) -> bool:
 
 def _is_valid_field(requirement: Requirement) -> bool:
     """
-    Return whether the API server takes a requirement on fields: on one value.
+    Return whether the API server takes a requirement on fields: it must have one value.
 
     upstream: nodeaffinity.go:nodeSelectorRequirementsAsFieldSelector (v1.37)
     """

@@ -31,10 +31,11 @@ CONTROLLER_KINDS = frozenset(
         (BATCH, "Job"),
     }
 )
-# Bytes that labels or a selector may take, some 90 labels; those of a real object take some hundred to two thousand.
+# Bytes of memory that labels or a selector may take, some 90 labels; real ones take some hundred to two thousand.
 # Whoever may create Services could otherwise fill the memory of all replicas with a hundred of them.
-LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
-# No set, since what an object gives as its kind need not be hashable.
+LARGEST = 16 << 10
+PART = 64  # bytes that a string takes besides its characters
+# Not a set, since the kind that an object names need not be hashable.
 VIEW_KINDS = (*[(CORE, kind) for kind in ("Node", "Namespace", "Service")], *CONTROLLER_KINDS)
 NODE_POOL, NODE_POOL_LABEL = ("karpenter.sh", "NodePool"), "karpenter.sh/nodepool"
 KARPENTER = "Karpenter"
@@ -57,17 +58,17 @@ class Service(NamedTuple):
 
 
 class Controller(NamedTuple):
-    """An object that can own Pods or their owners; `selector` is None if it has no selector or an invalid one."""
+    """An object that can own Pods or their owners."""
 
     api_version: str
     kind: str
     name: str
     uid: str
-    selector: Selector | None
+    selector: Selector | None  # None if there is none, or it is invalid or too large
 
 
 ViewObject = Node | Namespace | Service | Controller
-# The Services by one label of their selectors, each with its place among those of its namespace.
+# The Services of a namespace by one label of their selectors, each with its position among them.
 ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
 
 
@@ -75,13 +76,13 @@ ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
 class ClusterView:
     """What the webhook keeps of a cluster at one moment; nothing in it is ever changed, and no Pod is known."""
 
-    nodes: Nodes = field(default_factory=Nodes)  # Empty where they are not known.
-    namespaces: Mapping[str, Labels] = field(default_factory=dict)  # Labels by name.
-    services: Mapping[str, ServiceIndex] = field(default_factory=dict)  # By namespace.
+    nodes: Nodes = field(default_factory=Nodes)  # empty if they are not known
+    namespaces: Mapping[str, Labels] = field(default_factory=dict)  # labels by name
+    services: Mapping[str, ServiceIndex] = field(default_factory=dict)  # by namespace
     # By (namespace, apiVersion, kind), and then by name.
     controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
-    nodes_in_manifests: bool = False  # Nodes may lack labels that their kubelets and the cloud give them.
-    serves_node_pools: bool = False  # The API server has Karpenter's NodePools; False where that is not known.
+    nodes_in_manifests: bool = False  # the nodes may lack labels that their kubelets and the cloud give them
+    serves_node_pools: bool = False  # whether the API server has Karpenter's NodePools; False if not known
 
     @property
     def knows_pods(self) -> bool:
@@ -93,7 +94,7 @@ class ClusterView:
         return ()
 
     def without_pods(self) -> ClusterView:
-        """Return what the webhook keeps of the cluster."""
+        """Return a view with the fields of ClusterView alone; a subclass has more."""
         return ClusterView(
             self.nodes,
             self.namespaces,
@@ -104,7 +105,7 @@ class ClusterView:
         )
 
     def node_makers(self, nodes: NodeSet) -> frozenset[str]:
-        """Return who makes nodes here: for the whole cluster as far as it says, and of `nodes` by their labels."""
+        """Return who makes nodes: as far as the API server tells, or the labels of `nodes`."""
         karpenter = self.serves_node_pools or bool(nodes & self.nodes.carrying(NODE_POOL_LABEL))
         return frozenset({KARPENTER} if karpenter else ())
 
@@ -115,12 +116,12 @@ class ClusterView:
         upstream: spread.go:GetPodServices (v1.37)
         """
         index = self.services.get(namespace, {})
-        asking = (placed for item in labels.items() for placed in index.get(item, ()))
-        selecting_services = [(place, service) for place, service in asking if service.selects(labels)]
-        return tuple(service for _, service in sorted(selecting_services, key=lambda placed: placed[0]))
+        candidates = (entry for label in labels.items() for entry in index.get(label, ()))
+        matching = [(position, service) for position, service in candidates if service.selects(labels)]
+        return tuple(service for _, service in sorted(matching, key=lambda entry: entry[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
-        """Return the owner of an object in `namespace`, looked up by name, not by uid, as the scheduler does."""
+        """Return the owner of an object in `namespace`; looked up by name, not by uid, as the scheduler does."""
         return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
 
     def with_nodes(self, nodes: Nodes) -> Self:
@@ -144,7 +145,7 @@ class SnapshotError(ValueError):
 
 def view_of(objects: Iterable[Mapping[str, object]]) -> ClusterView:
     """
-    Return what the webhook keeps of `objects`, raw JSON as the API server prints it; other kinds are passed over.
+    Read `objects`, raw JSON as the API server prints it; kinds that the view does not have are passed over.
 
     SnapshotError names the first field that has a wrong type.
     """
@@ -152,15 +153,15 @@ def view_of(objects: Iterable[Mapping[str, object]]) -> ClusterView:
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if (api_version, kind) in VIEW_KINDS:
-            namespace, _, kept = read_view_object(raw, str(api_version), str(kind))
-            parts.add(namespace, kept)
+            namespace, _, view_object = read_view_object(raw, str(api_version), str(kind))
+            parts.add(namespace, view_object)
         elif group_kind(raw) == NODE_POOL:
             parts.serves_node_pools = True
     return parts.view()
 
 
 def group_kind(raw: Mapping[str, object]) -> tuple[str, object]:
-    """Return the API group of an object, "" for the core's, and what it gives as its kind."""
+    """Return the API group of an object, which is the version for the core group, and what it gives as its kind."""
     return as_text(raw.get("apiVersion")).partition("/")[0], raw.get("kind")
 
 
@@ -174,20 +175,21 @@ class ViewParts:
         self._controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
         self.serves_node_pools = False
 
-    def add(self, namespace: str, kept: ViewObject | None) -> None:
-        """Add what is kept of an object."""
-        if isinstance(kept, Node):
-            self._nodes[kept.name] = kept
-        elif isinstance(kept, Namespace):
-            self._namespaces[kept.name] = kept.labels
-        elif isinstance(kept, Service):
-            self._services.setdefault(namespace, []).append(kept)
-        elif isinstance(kept, Controller):
-            self._controllers.setdefault((namespace, kept.api_version, kept.kind), {})[kept.name] = kept
+    def add(self, namespace: str, view_object: ViewObject | None) -> None:
+        """Add an object, if anything is kept of it."""
+        if isinstance(view_object, Node):
+            self._nodes[view_object.name] = view_object
+        elif isinstance(view_object, Namespace):
+            self._namespaces[view_object.name] = view_object.labels
+        elif isinstance(view_object, Service):
+            self._services.setdefault(namespace, []).append(view_object)
+        elif isinstance(view_object, Controller):
+            key = (namespace, view_object.api_version, view_object.kind)
+            self._controllers.setdefault(key, {})[view_object.name] = view_object
 
     def view(self) -> ClusterView:
-        """Return the view; what is said of nodes does not depend on the order of the objects."""
         return ClusterView(
+            # Sorted, so that messages about nodes do not depend on the order of the objects.
             Nodes(self._nodes[name] for name in sorted(self._nodes)),
             self._namespaces,
             {namespace: by_rarest_label(services) for namespace, services in self._services.items()},
@@ -197,13 +199,14 @@ class ViewParts:
 
 
 def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
-    """Return the Services of a namespace, each under the label of its selector that the fewest of them have."""
-    asked = Counter(item for service in services for item in service.selector.items())
+    """Return the Services of a namespace, each under the label of its selector that the fewest of them select."""
+    uses = Counter(label for service in services for label in service.selector.items())
     by_label: dict[tuple[str, str], list[tuple[int, Service]]] = {}
-    for place, service in enumerate(services):
-        rarest = min(service.selector.items(), key=lambda label: (asked[label], label))  # whatever their order
-        by_label.setdefault(rarest, []).append((place, service))
-    return {label: tuple(of_label) for label, of_label in by_label.items()}
+    for position, service in enumerate(services):
+        # Of equally rare labels the first in the alphabet, so that the order in the selector does not matter.
+        rarest = min(service.selector.items(), key=lambda label: (uses[label], label))
+        by_label.setdefault(rarest, []).append((position, service))
+    return {label: tuple(entries) for label, entries in by_label.items()}
 
 
 def read_view_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, ViewObject | None]:
@@ -214,9 +217,9 @@ def read_view_object(raw: Mapping[str, object], api_version: str, kind: str) -> 
     selected nothing.  SnapshotError names the first field that has a wrong type.
     """
     reader = ObjectReader(raw, api_version, kind)
-    kept = reader.kept()
+    view_object = reader.kept()
     reader.check()
-    return reader.namespace, reader.name, kept
+    return reader.namespace, reader.name, view_object
 
 
 class ObjectReader:
@@ -242,7 +245,7 @@ class ObjectReader:
         return self.reader.mapping(self.raw.get("spec"), ("spec",))
 
     def kept(self) -> ViewObject | None:
-        """Return what is kept of the object."""
+        """Return what is kept of the object, None if nothing is."""
         if self.gvk == (CORE, "Node"):
             return self.node()
         if self.gvk == (CORE, "Namespace"):
@@ -253,12 +256,10 @@ class ObjectReader:
         return Controller(*self.gvk, self.name, self.string(self.metadata, "metadata", "uid"), self._selector())
 
     def node(self) -> Node:
-        """Return the node."""
         taints = read_taints(self.reader, self.spec.get("taints"), ("spec", "taints"))
         return Node(self.name, self.labels(), taints, self.spec.get("unschedulable") is True)
 
     def labels(self) -> Labels:
-        """Return the labels of the object."""
         return self.reader.string_map(self.metadata.get("labels"), ("metadata", "labels"))
 
     def _label_map_selector(self) -> Labels:
@@ -266,21 +267,22 @@ class ObjectReader:
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
-            of_map = selecting(self._label_map_selector())
-            return None if _is_large(of_map) else of_map
-        selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
-        of_map = as_selector(selector)
-        valid = selector is not None and not _is_large(of_map) and not any(selector_errors(selector, ()))
-        return of_map if valid else None
+            selector = selecting(self._label_map_selector())
+            return None if _is_large(selector) else selector
+        label_selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
+        selector = as_selector(label_selector)
+        valid = label_selector is not None and not _is_large(selector) and not any(selector_errors(label_selector, ()))
+        return selector if valid else None
 
 
 def in_words(ref: ObjectRef, error: FieldError) -> str:
+    """Return an error in one line."""
     return f"{printable(f'{ref}: {path_text(error.path)}')}: found {brief(error.value)}, {error.detail}"
 
 
 def _is_large(selector: Selector) -> bool:
-    taken = (
+    sizes = (
         len(requirement.key) + PART + sum(len(value) + PART for value in requirement.values)
         for requirement in selector.requirements
     )
-    return sum(taken) > LARGEST
+    return sum(sizes) > LARGEST

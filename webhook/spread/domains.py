@@ -1,5 +1,5 @@
 """
-The domains that a constraint counts, and the nodes that would take the Pod; the Pods that are there do not matter here.
+The domains that a constraint counts, and the nodes that would take the Pod, whatever Pods there are.
 
     nodes ──carry every key, inclusion policies──> eligible ──taints, cordoned, node affinity──> usable
 """
@@ -21,7 +21,7 @@ class Reach:
     """
     The nodes that a Pod may run on, whatever it requests and whatever other Pods there are.
 
-    Each set is computed once, since hostile affinity takes long to hold against all nodes.
+    Each set is computed once, since hostile affinity takes long to check against all nodes.
     """
 
     pod: NewPod
@@ -44,11 +44,11 @@ class Reach:
 
     @cached_property
     def cordoned(self) -> NodeSet:
-        """The nodes that a cordon keeps the Pod off: a Pod may tolerate it."""
+        """The nodes that a cordon keeps the Pod off: none if the Pod tolerates it."""
         cordoned = self.nodes.unschedulable
-        return (
-            0 if cordoned and any(toleration.tolerates(CORDONED) for toleration in self.pod.tolerations) else cordoned
-        )
+        if cordoned and any(toleration.tolerates(CORDONED) for toleration in self.pod.tolerations):
+            return 0
+        return cordoned
 
     @cached_property
     def open(self) -> NodeSet:
@@ -62,8 +62,9 @@ class Reach:
 
     def eligible(self, constraint: Constraint, carrying_every_key: NodeSet) -> NodeSet:
         """
-        Return the nodes that the constraint counts, of those that carry the key of each constraint: its
-        nodeAffinityPolicy and nodeTaintsPolicy may leave some out.
+        Return the nodes that the constraint counts, of those that carry the key of each constraint.
+
+        Its nodeAffinityPolicy and nodeTaintsPolicy may leave some out.
 
         upstream: common.go:topologySpreadConstraint.matchNodeInclusionPolicies (v1.37)
         """
@@ -75,9 +76,10 @@ class Reach:
 
 def most_new_pods(reach: Reach, constraint: Constraint, carrying_every_key: NodeSet) -> int | None:
     """
-    Return how many Pods a hard constraint that counts them lets in while none of them is there; None if any number.
+    Return how many Pods a hard constraint lets in, if it counts them and none is there yet; None if any number.
 
-    The minimum stays 0 while there are fewer domains than minDomains, or one that counts takes no Pod.
+    The global minimum stays 0 if there are fewer domains than minDomains, or if a domain that counts takes no Pod.
+    Then each domain takes maxSkew Pods at most.
     """
     eligible, nodes = reach.eligible(constraint, carrying_every_key), reach.nodes
     counted = nodes.number_of_domains(constraint.topology_key, eligible)

@@ -13,12 +13,12 @@ from webhook.spread.affinity import ANY_NODE, RequiredNodeAffinity, read_require
 from webhook.spread.taints import Toleration
 
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
-MOST_PLACING_VALUES = 200  # Each is held against every node, in a review.
+MOST_PLACING_VALUES = 200  # JSON values in these fields: a review checks each against every node
 
 
 @dataclass(frozen=True, slots=True)
 class NewPod:
-    """A Pod with what decides which nodes it can use, and nothing else; its constraints are given apart."""
+    """A Pod with what decides which nodes it can use, and nothing else: no constraints, either."""
 
     namespace: str
     labels: Labels
@@ -27,10 +27,7 @@ class NewPod:
 
 
 def pod_of(workload: Workload) -> NewPod:
-    """
-    Return a Pod of the workload with what decides which nodes it can use, and nothing else; what has the wrong type
-    reads as if it were absent.
-    """
+    """Return a Pod of the workload; what has the wrong type reads as if it were absent."""
     spec = workload.pod_spec or {}
     if PLACING.isdisjoint(spec):
         return NewPod(workload.namespace, workload.labels)
@@ -40,20 +37,20 @@ def pod_of(workload: Workload) -> NewPod:
 
 
 def read_tolerations(reader: Reader, spec: Mapping[str, object]) -> tuple[Toleration, ...]:
-    """Return the tolerations in the spec of a raw Pod."""
+    """Read the tolerations in the spec of a raw Pod."""
     return tuple(
         [
-            Toleration(*[reader.string(item.get(name), at, name) or "" for name in Toleration._fields])
-            for item, at in reader.mappings(spec.get("tolerations"), ("spec", "tolerations"))
+            Toleration(*[reader.string(item.get(name), path, name) or "" for name in Toleration._fields])
+            for item, path in reader.mappings(spec.get("tolerations"), ("spec", "tolerations"))
         ]
     )
 
 
 def places_quickly(pod_spec: Mapping[str, object]) -> bool:
-    """Return whether tolerations, node selector and node affinity can be held against all nodes in reasonable time."""
+    """Return whether all nodes can be checked against tolerations, node selector and node affinity in a short time."""
     affinity = as_mapping(pod_spec.get("affinity")).get("nodeAffinity")
     values = [pod_spec.get("tolerations"), pod_spec.get("nodeSelector"), affinity]
-    for value in values:  # the loop appends to it
+    for value in values:  # The loop appends to the list that it goes through.
         values += children(value)
         if len(values) > MOST_PLACING_VALUES:
             return False

@@ -15,29 +15,29 @@ from webhook.spread.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerate
 GroupT = TypeVar("GroupT", bound=Hashable)
 NodeT = TypeVar("NodeT", bound="Node", covariant=True)
 NodeSet = int  # Bit i is set for the node at position i.
-_PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
-_FEW = 12  # One node of so many: of fewer it is faster to take out one bit after the other.
+_PLACEMENTS_KEPT = 32  # results of `placed`; each takes some 0.3 MB for 5,000 nodes
+_SPARSE = 12  # If a set has fewer than one in so many nodes, it is faster to take out one bit after the other.
 _GO_INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64 = 1 << 63
-_LONGEST_VALUE = 63  # Characters of a label's value.
+_LONGEST_VALUE = 63  # characters of a label's value
 _ONE = ord("1")
 _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as the webhook sees it; `unschedulable` is that of its spec, which `kubectl cordon` sets."""
+    """A node as the webhook sees it."""
 
     name: str
     labels: Labels
     taints: tuple[Taint, ...] = ()
-    unschedulable: bool = False
+    unschedulable: bool = False  # of its spec; `kubectl cordon` sets it
 
 
 class Domains(NamedTuple):
-    """Some nodes by their value of a topology key: `of` is the domain by the name of the node, `all` every domain."""
+    """The domains of some nodes: their values of a topology key."""
 
-    of: Mapping[str, str]
+    of: Mapping[str, str]  # by the name of the node
     all: frozenset[str]
 
 
@@ -46,7 +46,7 @@ class NodesOf(Generic[NodeT]):
     The nodes of a cluster, in an order that does not change; their names are unique.
 
     A set of them is an integer with one bit a node, so that sets of 5,000 nodes are joined in a tenth of a microsecond.
-    What is found out about labels and taints is kept: it holds for as long as the nodes are the same.
+    Answers about labels and taints are cached, since the nodes never change.
     """
 
     def __init__(self, nodes: Iterable[NodeT] = ()) -> None:
@@ -70,9 +70,7 @@ class NodesOf(Generic[NodeT]):
     __hash__ = None  # type: ignore[assignment]
 
     def replaced_by(self, nodes: Iterable[NodeT]) -> Self:
-        """
-        Return a cluster's nodes after a change; if only taints or room differ, what was found out about labels is kept.
-        """
+        """Return a cluster's nodes after a change; if names and labels are the same, the caches of labels stay."""
         new = type(self)(nodes)
         pairs = zip(self._nodes, new, strict=False)
         if len(self) == len(new) and all(a is b or (a.name == b.name and a.labels == b.labels) for a, b in pairs):
@@ -113,23 +111,23 @@ class NodesOf(Generic[NodeT]):
     def grouped(self, chosen: NodeSet, key: Callable[[NodeT], GroupT]) -> dict[GroupT, NodeSet]:
         """Return the nodes of a set by what `key` returns for each."""
         length = chosen.bit_length()
-        if chosen.bit_count() * _FEW < length:
-            return self._few_grouped(chosen, key)
+        if chosen.bit_count() * _SPARSE < length:
+            return self._grouped_bit_by_bit(chosen, key)
+        # Write each group as binary digits, the first node's last: to set bits in a large integer copies it each time.
         digits: dict[GroupT, bytearray] = {}
-        for place, node in zip(
-            compress(range(length - 1, -1, -1), _as_selectors(chosen)), self.members(chosen), strict=True
-        ):
+        indices = compress(range(length - 1, -1, -1), _as_selectors(chosen))
+        for index, node in zip(indices, self.members(chosen), strict=True):
             group = key(node)
             if group not in digits:
                 digits[group] = bytearray(b"0" * length)
-            digits[group][place] = _ONE
+            digits[group][index] = _ONE
         return {group: int(binary, 2) for group, binary in digits.items()}
 
-    def _few_grouped(self, chosen: NodeSet, key: Callable[[NodeT], GroupT]) -> dict[GroupT, NodeSet]:
-        """Return the nodes of a set by what `key` returns for each, without a look at the others."""
+    def _grouped_bit_by_bit(self, chosen: NodeSet, key: Callable[[NodeT], GroupT]) -> dict[GroupT, NodeSet]:
+        """Do what `grouped` does, without a look at the nodes that are not in the set."""
         groups: dict[GroupT, NodeSet] = {}
         while chosen:
-            bit = chosen & -chosen
+            bit = chosen & -chosen  # the lowest
             chosen ^= bit
             group = key(self._nodes[bit.bit_length() - 1])
             groups[group] = groups.get(group, 0) | bit
@@ -149,13 +147,13 @@ class NodesOf(Generic[NodeT]):
         """Return the nodes by their value of the label `key`; those that lack it are left out."""
         by_value = self._domains.get(key)
         if by_value is None and key not in self.label_keys:
-            return {}  # and keep nothing: whoever writes Pods could fill the memory with such keys
+            return {}  # Cache nothing: whoever writes Pods could fill the memory with such keys.
         if by_value is None:
-            places: dict[str, NodeSet] = {}
+            domains: dict[str, NodeSet] = {}
             for position, node in enumerate(self._nodes):
                 if (value := node.labels.get(key)) is not None:
-                    places[value] = places.get(value, 0) | 1 << position
-            by_value = self._domains[key] = places
+                    domains[value] = domains.get(value, 0) | 1 << position
+            by_value = self._domains[key] = domains
         return by_value
 
     def integers(self, key: str) -> Sequence[tuple[int, NodeSet]]:
@@ -163,14 +161,14 @@ class NodesOf(Generic[NodeT]):
         if key not in self.label_keys:
             return ()
         if key not in self._integers:
-            read = ((integer(value), members) for value, members in self.domains(key).items())
-            self._integers[key] = [(number, members) for number, members in read if number is not None]
+            by_number = ((integer(value), members) for value, members in self.domains(key).items())
+            self._integers[key] = [(number, members) for number, members in by_number if number is not None]
         return self._integers[key]
 
     def number_of_domains(self, key: str, chosen: NodeSet) -> int:
         """Return the number of values of the label `key` on the nodes of a set."""
         domains, carrying = self.domains(key), chosen & self.carrying(key)
-        if len(domains) == self.carrying(key).bit_count():  # as with hostname
+        if len(domains) == self.carrying(key).bit_count():  # Each node is a domain of its own, as with hostname.
             return carrying.bit_count()
         return sum([1 for domain in domains.values() if domain & carrying])
 
@@ -178,10 +176,10 @@ class NodesOf(Generic[NodeT]):
         """Return the nodes of a set by their domain of `key`; those that lack it are left out."""
         domains = self._placed.get((key, chosen))
         if domains is None:
-            of = {node.name: node.labels[key] for node in self.members(chosen & self.carrying(key))}
+            domain_of = {node.name: node.labels[key] for node in self.members(chosen & self.carrying(key))}
             if len(self._placed) >= _PLACEMENTS_KEPT:
                 self._placed.clear()
-            domains = self._placed[key, chosen] = Domains(of, frozenset(of.values()))
+            domains = self._placed[key, chosen] = Domains(domain_of, frozenset(domain_of.values()))
         return domains
 
     @cached_property
@@ -208,11 +206,11 @@ class NodesOf(Generic[NodeT]):
     @cached_property
     def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:
         """The nodes by all of their taints; those without are left out."""
-        nodes_of: dict[tuple[Taint, ...], NodeSet] = {}
+        by_taints: dict[tuple[Taint, ...], NodeSet] = {}
         for position, node in enumerate(self._nodes):
             if node.taints:
-                nodes_of[node.taints] = nodes_of.get(node.taints, 0) | 1 << position
-        return nodes_of
+                by_taints[node.taints] = by_taints.get(node.taints, 0) | 1 << position
+        return by_taints
 
     def untolerated(self, tolerations: Sequence[Toleration]) -> Mapping[Taint, NodeSet]:
         """Return the nodes on which a taint keeps a Pod off, by the first such taint."""
@@ -227,7 +225,7 @@ class NodesOf(Generic[NodeT]):
         return self.all & ~union(self.untolerated(tolerations).values())
 
 
-Nodes = NodesOf[Node]  # of any kind
+Nodes = NodesOf[Node]  # Node, or a subclass of it with more fields
 
 
 def integer(text: str) -> int | None:
@@ -246,11 +244,15 @@ def positions(nodes: NodeSet) -> Iterator[int]:
 def union(sets: Iterable[NodeSet]) -> NodeSet:
     """Return the nodes that are in any of the sets."""
     members = 0
-    for replica_set in sets:
-        members |= replica_set
+    for node_set in sets:
+        members |= node_set
     return members
 
 
 def _as_selectors(chosen: NodeSet) -> bytes:
-    """Return a byte for each node up to the last of the set: 1 if it belongs to it, else 0."""
+    """
+    Return a byte for each node up to the last of the set: 1 if it belongs to it, else 0.
+
+    Binary text makes it without a loop over bits; `compress` takes it as selectors.
+    """
     return f"{chosen:b}"[::-1].encode().translate(_AS_NUMBERS)

@@ -9,9 +9,9 @@ from webhook.kubernetes.fields import FieldPath, Raw, as_list, as_mapping, integ
 from webhook.kubernetes.reader import Reader
 
 NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "PreferNoSchedule", "NoExecute"
-DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # The effects of taints that keep Pods off a node.
+DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # the effects of taints that keep Pods off a node
 EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
-RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
+RESERVED = "node.kubernetes.io/"  # the prefix of taints that the node itself, or the control plane, sets and removes
 UNREACHABLE_KEY = f"{RESERVED}unreachable"
 
 
@@ -26,7 +26,7 @@ class Taint(NamedTuple):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-CORDONED = Taint(f"{RESERVED}unschedulable", "", NO_SCHEDULE)  # Which follows `spec.unschedulable`.
+CORDONED = Taint(f"{RESERVED}unschedulable", "", NO_SCHEDULE)  # a node has it while `spec.unschedulable` is true
 
 
 class Toleration(NamedTuple):
@@ -39,8 +39,9 @@ class Toleration(NamedTuple):
 
     def tolerates(self, taint: Taint) -> bool:
         """
-        Return whether a Pod with this toleration tolerates `taint`; the operators Gt and Lt are behind a gate that is
-        off.
+        Return whether a Pod with this toleration tolerates `taint`.
+
+        The operators Gt and Lt tolerate none: their feature gate is off.
 
         upstream: toleration.go:Toleration.ToleratesTaint (v1.37)
         """
@@ -50,14 +51,14 @@ class Toleration(NamedTuple):
 
 
 class LimitedToleration(NamedTuple):
-    """A toleration, and for how many seconds it holds against NoExecute; None: for ever."""
+    """A toleration, and for how long it holds against NoExecute."""
 
     toleration: Toleration
-    seconds: int | None
+    seconds: int | None  # None: for ever
 
 
 LimitedTolerations = tuple[LimitedToleration, ...]
-TOLERATION_SECONDS = 300  # For which a Pod tolerates a lost node, unless it says otherwise.
+TOLERATION_SECONDS = 300  # how long a Pod tolerates a lost node, unless it says otherwise
 ADDED_TOLERATIONS = tuple(
     LimitedToleration(Toleration(f"{RESERVED}{key}", TOLERATION_EXISTS, "", NO_EXECUTE), TOLERATION_SECONDS)
     for key in ("not-ready", "unreachable")
@@ -92,18 +93,18 @@ def is_evicted(tolerations: LimitedTolerations, taints: Iterable[Taint]) -> bool
 
 
 def read_taints(reader: Reader, raw: object, path: FieldPath) -> tuple[Taint, ...]:
-    """Return the taints of a node; `reader` collects what has the wrong type."""
+    """Read the taints of a node; `reader` collects what has the wrong type."""
     return tuple(
         [
-            Taint(*[reader.string(item.get(name), at, name) or "" for name in Taint._fields])
-            for item, at in reader.mappings(raw, path)
+            Taint(*[reader.string(item.get(name), item_path, name) or "" for name in Taint._fields])
+            for item, item_path in reader.mappings(raw, path)
         ]
     )
 
 
 def read_limited_tolerations(spec: Raw) -> LimitedTolerations:
     """
-    Return the tolerations of a Pod's spec, with those that the API server adds if it says nothing of lost nodes.
+    Read the tolerations of a Pod's spec, with those that the API server adds if the Pod has none for lost nodes.
 
     upstream: admission.go:Plugin.Admit (v1.37)
     """
