@@ -21,7 +21,7 @@ class Features(NamedTuple):
     empty_selector_counts: bool  # `{}` counts every Pod of the namespace, not none (kubernetes#116607 and #141340)
     null_selector_warning: bool  # kube-apiserver warns of a null labelSelector (kubernetes#117025)
     prefixed_job_labels: bool  # Pods of a Job have batch.kubernetes.io/job-name and …/controller-uid, too
-    skips_unconstrained: bool  # PodTopologySpread skips a Pod without constraints; before, it passes and scores alike
+    skips_unconstrained: bool  # PodTopologySpread skips a Pod without constraints; before, it scores all nodes alike
     lengths_in_bytes: bool  # errors of labels say "bytes" for "characters" (kubernetes#134020)
     names_untolerated_taint: bool  # kube-scheduler's reasons name the taint that a Pod does not tolerate
     node_name_in_pre_filter: bool  # for a Pod with a nodeName, NodeName leaves out all other nodes in PreFilter

@@ -54,7 +54,7 @@ def complaints(
         for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path])
         for line in _reasons(error, (*path, *error.absolute_path), forms or {}, hint)
     )
-    yield from dict.fromkeys(lines)  # without duplicates: the schema may tell one fault in two ways
+    yield from dict.fromkeys(lines)  # without duplicates
 
 
 def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str], hint: Hint) -> Iterator[str]:

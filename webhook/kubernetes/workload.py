@@ -345,13 +345,13 @@ def _operator_labels(operator: Operator, obj: Mapping[str, object]) -> Labels:
     (name,) = texts_at(obj, "metadata.name")
     if not name:
         return {}
-    certain = [label for label in operator.gives if not (label.yields and _names(obj, label.key))]
+    certain = [label for label in operator.gives if not (label.yields and _mentions(obj, label.key))]
     labels = {label.key: label.value or name for label in certain}
     return {key: value for key, value in labels.items() if not label_value_errors(value)}
 
 
-def _names(obj: object, label_key: str) -> bool:
-    """Return whether an object names a label key anywhere but in selectors."""
+def _mentions(obj: object, label_key: str) -> bool:
+    """Return whether an object has a label key anywhere but in selectors."""
     unvisited = [obj]
     while unvisited:
         value = unvisited.pop()
@@ -456,11 +456,11 @@ def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
 def _node_names(term: Mapping[str, object]) -> frozenset[str]:
     """Return the node names that a term requires: a node that it matches must have all of them."""
     requirements = as_list(term.get("matchFields"))[:MOST_TEMPLATES]
-    names = [as_list(field.get("values")) for field in map(as_mapping, requirements) if _names_nodes(field)]
+    names = [as_list(field.get("values")) for field in map(as_mapping, requirements) if _is_on_node_name(field)]
     return frozenset(value for values in names for value in values if isinstance(value, str))
 
 
-def _names_nodes(field: Mapping[str, object]) -> bool:
+def _is_on_node_name(field: Mapping[str, object]) -> bool:
     return field.get("key") == "metadata.name" and field.get("operator") == "In"
 
 
