@@ -135,8 +135,8 @@ class ClusterView:
     def with_controller(self, namespace: str, controller: Controller) -> Self:
         """Return a copy that holds `controller`, too."""
         key = (namespace, controller.api_version, controller.kind)
-        named = {**self.controllers.get(key, {}), controller.name: controller}
-        return replace(self, controllers={**self.controllers, key: named})
+        by_name = {**self.controllers.get(key, {}), controller.name: controller}
+        return replace(self, controllers={**self.controllers, key: by_name})
 
 
 class SnapshotError(ValueError):
