@@ -8,6 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from math import inf
 from threading import Event
 from time import monotonic, thread_time
 from typing import NamedTuple
@@ -293,3 +294,14 @@ def test_it_rests_after_it_has_worked(monkeypatch):
         monkeypatch.setattr("webhook.server.transport.service.time.sleep", rests.append)
         assert isinstance(thread.submit(driven.port._run).exception(), SystemExit)
     assert [True, True] == [rest >= REST * took for rest, took in zip(rests, worked, strict=False)]
+
+
+def test_whoever_was_answered_by_a_thread_waits_for_none(driven):
+    """Or its next request, which waits for its turn, could be closed as if it waited for a thread."""
+    driven.connect(WAITING)
+    until(lambda: driven.loop.turn(0) or any(one.queued < inf for one in driven.loop.connections), "a request in line")
+    (connection,) = driven.loop.connections
+    driven.ended.set()
+    until(lambda: driven.loop.turn(0) or connection.request is None, "its answer")
+
+    assert inf == connection.queued

@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from math import inf
 from threading import Barrier
 from time import monotonic
 from typing import Any
@@ -122,7 +123,7 @@ class WsgiService:
 
     def _done(self, line: Line, connection: Connection) -> None:
         line.free += 1
-        connection.request, connection.taken = None, False
+        connection.request, connection.taken, connection.queued = None, False, inf
         self._start_waiting(line)
         self.loop.resume(connection)
 
