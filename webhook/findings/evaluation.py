@@ -72,8 +72,8 @@ def find_all(
     room_for: RoomFor | None = None,
 ) -> Evaluation:
     """Evaluate as `evaluate` does, but with the findings of every rule on a field."""
-    running = _running(workload, settings)
-    if not running:
+    to_run = _rules_to_run(workload, settings)
+    if not to_run:
         return NOTHING_FOUND
     if workload.given_labels:
         workload = _with_given_labels(workload, features)
@@ -83,10 +83,7 @@ def find_all(
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others, room_for is not None)
-    there = reading.words | _words(reading, snapshot)
-    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NO_WORDS)
-    there |= {LOOKS_AT_AFFINITY} if _chooses(workload.pod_spec, reading) else _NO_WORDS
-    bare = Subject(
+    base = Subject(
         workload,
         reading,
         constraints,
@@ -100,42 +97,61 @@ def find_all(
         parameters={},
         room_for=room_for,
     )
-    rolling = (workload.kind.api_version, workload.kind.kind) == DEPLOYMENT_TYPE and workload.strategy != "Recreate"
-    there |= {SURGES} if rolling and workload.surges else _NO_WORDS
+    present = _present(workload, reading, snapshot)
     operated = workload.kind.operator is not None
-    for rule, setting in running:
-        if not rule.looks_for <= there:
+    for rule, setting in to_run:
+        if not rule.looks_for <= present:
             continue
         if not unmet.keys().isdisjoint(rule.needs):
-            if rule.looks_beside and not workload.has_constraints:  # Nobody has asked for it.
+            if rule.looks_beside and not workload.has_constraints:  # Without a constraint, nobody misses the rule.
                 continue
             skipped.append(Skipped(rule.id, next(unmet[need] for need in rule.needs if need in unmet)))
             continue
-        subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
+        subject = replace(base, parameters=setting.parameters) if setting.parameters else base
         for cause in rule.check(subject):
-            if not operated or rule.rejected_by_api_server or not _is_operators(cause.path, workload):
+            if not operated or rule.rejected_by_api_server or not _is_overwritten(cause.path, workload):
                 findings.append(_finding(rule, setting, cause, subject))
     return Evaluation(tuple(findings), tuple(skipped))
 
 
 def _with_given_labels(workload: Workload, features: Features) -> Workload:
-    """Return a workload with the labels that its Pods have for sure: a Job as it is at /validate."""
-    given = workload.given_labels.items()
-    there = {key: value for key, value in given if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
-    return replace(workload, labels={**there, **workload.labels} if workload.labels_known else there)
+    """Return the workload with the labels that the API server or an operator is sure to give its Pods."""
+    given = {
+        key: value
+        for key, value in workload.given_labels.items()
+        if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS
+    }
+    return replace(workload, labels={**given, **workload.labels} if workload.labels_known else given)
+
+
+def _present(workload: Workload, reading: Reading, snapshot: ClusterView | None) -> Set[str]:
+    """Return all that rules may look for (`Rule.looks_for`) and that this workload and the cluster have."""
+    present = reading.words | _node_conditions(reading, snapshot) | _outside_constraints(workload)
+    if reading.unknown:
+        present |= {UNKNOWN_FIELDS}
+    if _may_choose_domains(workload.pod_spec, reading):
+        present |= {LOOKS_AT_AFFINITY}
+    is_deployment = (workload.kind.api_version, workload.kind.kind) == DEPLOYMENT_TYPE
+    if is_deployment and workload.strategy != "Recreate" and workload.surges:
+        present |= {SURGES}
+    return present
 
 
 def unknown_of(kind: Kind) -> dict[Need, str]:
-    """Return what rules may need that is not known of the Pods of any object of a kind, and why it is not."""
+    """Return the needs that cannot be met for any object of a kind, each with the reason."""
     pod_spec = {} if kind.template is not None else {Need.POD_SPEC: Need.POD_SPEC.value}
     if kind.labels_known:
         return pod_spec
-    gives = kind.operator is not None and bool(kind.operator.gives)
-    return pod_spec | _unlabelled(kind, replicas=kind.replicas is not None, given_labels=gives)
+    gives_labels = kind.operator is not None and bool(kind.operator.gives)
+    return pod_spec | _unknown_without_labels(kind, replicas=kind.replicas is not None, given_labels=gives_labels)
 
 
-def _unlabelled(kind: Kind, *, replicas: bool, given_labels: bool) -> dict[Need, str]:
-    """Return what is not known of Pods whose labels are not; there may be `replicas` and `given_labels`, though."""
+def _unknown_without_labels(kind: Kind, *, replicas: bool, given_labels: bool) -> dict[Need, str]:
+    """
+    Return the needs that cannot be met for Pods whose labels are not known, each with the reason.
+
+    `replicas` and `given_labels` say whether at least these are known.
+    """
     operator = kind.operator
     why = f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
     unknown = {Need.LABELS: why if operator is None else OPERATOR_LABELS}
@@ -151,7 +167,7 @@ def _unlabelled(kind: Kind, *, replicas: bool, given_labels: bool) -> dict[Need,
 def _unmet(
     workload: Workload, snapshot: ClusterView | None, others: Neighbours | None, knows_room: bool
 ) -> Mapping[Need, str]:
-    """Return the needs of rules that are not known, and why."""
+    """Return the needs that cannot be met for this workload, each with the reason."""
     unmet = {} if snapshot is not None and snapshot.nodes.all else {Need.NODES: Need.NODES.value}
     knows_pods = snapshot is not None and snapshot.knows_pods
     unmet |= {} if knows_pods and knows_room else {Need.PODS: Need.PODS.value}
@@ -161,65 +177,68 @@ def _unmet(
         unmet[Need.POD_SPEC] = Need.POD_SPEC.value
     if not workload.labels_known:
         given_labels = bool(workload.given_labels)
-        unmet |= _unlabelled(workload.kind, replicas=workload.replicas_written, given_labels=given_labels)
+        unmet |= _unknown_without_labels(workload.kind, replicas=workload.replicas_written, given_labels=given_labels)
     return unmet
 
 
-def _is_operators(path: FieldPath, workload: Workload) -> bool:
-    """Return whether the field of a constraint gets its value from an operator, so that what is written is not used."""
+def _is_overwritten(path: FieldPath, workload: Workload) -> bool:
+    """Return whether an operator sets the field of a constraint at `path`, so that what is written is not used."""
     operator = workload.kind.operator
-    if operator is None or len(path) != len(workload.path) + 2:
+    if operator is None or len(path) != len(workload.path) + 2:  # the index of the constraint, and the field
         return False
-    field, absent = str(path[-1]), value_at(workload.raw_constraints, path[-2:]) in (None, "", 0)
+    field = str(path[-1])
+    absent = value_at(workload.raw_constraints, path[-2:]) in (None, "", 0)
     return field in operator.sets or (absent and operator.may_fill(field))
 
 
-def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
-    """Return whether Pods may choose among domains, by node affinity or by a nodeSelector that names a topology key."""
-    if pod_spec is None:
+def _may_choose_domains(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
+    """Return whether Pods may choose domains, by node affinity or by a nodeSelector that names a topology key."""
+    if pod_spec is None:  # not known
         return True
     if "affinity" in pod_spec and as_mapping(pod_spec["affinity"]).get("nodeAffinity") is not None:
         return True
     return "nodeSelector" in pod_spec and not reading.topology_keys.isdisjoint(as_mapping(pod_spec["nodeSelector"]))
 
 
-def _words(reading: Reading, snapshot: ClusterView | None) -> Set[str]:
-    """Return what rules look for among the nodes; all of it where no node is known."""
+def _node_conditions(reading: Reading, snapshot: ClusterView | None) -> Set[str]:
+    """Return what rules may look for among the nodes; all of it if no node is known."""
     if snapshot is None or not snapshot.nodes.all:
-        return {CLOSED_NODES, UNLABELLED_NODES}
+        return {CLOSED_NODES, UNLABELLED_NODES}  # The rules that need nodes are then reported as skipped.
     nodes = snapshot.nodes
-    words = {CLOSED_NODES} if nodes.closed_to_some else set()
-    return words if reading.topology_keys <= nodes.common_label_keys else words | {UNLABELLED_NODES}
+    conditions = {CLOSED_NODES} if nodes.closed_to_some else set()
+    return conditions if reading.topology_keys <= nodes.common_label_keys else conditions | {UNLABELLED_NODES}
 
 
-def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
+def _rules_to_run(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
     """Return the rules that are on, not silenced by an annotation, and have something to look at if they need it."""
-    running, astray = [], _astray(workload)
+    to_run, outside = [], _outside_constraints(workload)
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
         rule = RULES[rule_id]
         if rule.advice and workload.owner is not None:  # nobody would read it
             continue
-        if workload.has_constraints or not rule.needs_constraints or (astray and astray & rule.looks_for):
-            running.append((rule, setting))
-    return running
+        if workload.has_constraints or not rule.needs_constraints or (outside and outside & rule.looks_for):
+            to_run.append((rule, setting))
+    return to_run
 
 
-def _astray(workload: Workload) -> Set[str]:
-    """Return what a rule may look for that does not stand in the constraints."""
-    if not (workload.misplaced or workload.switches):
-        return _NO_WORDS
-    return ({UNKNOWN_FIELDS} if workload.misplaced else _NO_WORDS) | (
-        {LOOKS_AT_SWITCHES} if workload.switches else _NO_WORDS
-    )
+def _outside_constraints(workload: Workload) -> Set[str]:
+    """Return what rules may look for in an object beside its constraints."""
+    outside = _NO_WORDS
+    if workload.misplaced:
+        outside |= {UNKNOWN_FIELDS}
+    if workload.switches:
+        outside |= {LOOKS_AT_SWITCHES}
+    return outside
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -> Finding:
     extents = cause.extents
     if extents is None:
-        index = cause.path[len(subject.workload.path) :][:1]
-        extents = (1,) if index in [(constraint.index,) for constraint in subject.hard] else (0,)
+        index = cause.path[len(subject.workload.path) :][:1]  # empty if it is about all constraints
+        is_hard = any(index == (constraint.index,) for constraint in subject.hard)
+        extents = (int(is_hard),)
     return Finding(
         rule=rule.id,
         severity=setting.severity if setting.severity.rank >= cause.at_most.rank else cause.at_most,
@@ -245,31 +264,41 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
     """
     Return the positions of the findings to show, at most one rule's for each path, in the order of the paths.
 
-    A finding that is `rejected_by_api_server` silences others on that field of a constraint, however deep it is.
-    Otherwise the gravest one stays.  One that stands `alone` silences all but those the API server rejects.  A finding
-    that is not enforced never silences one that is.  The gravest are those at the positions `denying`, which deny the
-    object: what does not, such as an old error, never silences one of them but by standing alone.
+    Of several rules on a path, the one with the gravest finding is shown.  Findings at the positions in `denying`,
+    which deny the object, are the gravest.  Besides:
+
+    - A finding that is `rejected_by_api_server` is always shown.  It silences findings that are no graver, on its path
+      and on the paths above it, up to the constraint's own field, whose path has `field_length` parts.
+    - A finding that stands `alone` silences all others, also on other paths, unless the API server rejects them.
+    - Only an enforced finding silences one that is enforced.
     """
-    left: Collection[int] = range(len(findings))
-    if any(f.alone for f in findings):
-        left = [i for i in left if findings[i].alone or findings[i].enforced or findings[i].rejected_by_api_server]
-    gravity = {i: (i not in denying, findings[i].severity.rank) for i in left}
-    invalid: dict[FieldPath, tuple[bool, int]] = {}
-    for i in sorted((i for i in left if findings[i].rejected_by_api_server), key=gravity.__getitem__):
+    candidates: Collection[int] = range(len(findings))
+    if any(finding.alone for finding in findings):
+        candidates = [
+            i for i in candidates if findings[i].alone or findings[i].enforced or findings[i].rejected_by_api_server
+        ]
+    gravity = {i: (i not in denying, findings[i].severity.rank) for i in candidates}  # less is graver
+    rejected = sorted((i for i in candidates if findings[i].rejected_by_api_server), key=gravity.__getitem__)
+    rejected_paths: dict[FieldPath, tuple[bool, int]] = {}  # with the gravity of the gravest finding
+    for i in rejected:
         path = findings[i].path
         for end in (*range(field_length, len(path)), len(path)):
-            invalid.setdefault(path[:end], gravity[i])
-    shown: dict[tuple[FieldPath, bool], str] = {}
-    kept: list[int] = []
-    ranked = [(gravity[i], not findings[i].enforced, depth(findings[i].rule), findings[i].rule, i) for i in left]
+            rejected_paths.setdefault(path[:end], gravity[i])
+    rule_shown: dict[tuple[FieldPath, bool], str] = {}  # by the path, and whether the finding is enforced
+    shown: list[int] = []
+    ranked = [(gravity[i], not findings[i].enforced, depth(findings[i].rule), findings[i].rule, i) for i in candidates]
     for *_, i in sorted(ranked):
         finding = findings[i]
-        at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
-        rejected = finding.path in invalid and invalid[finding.path] <= gravity[i]
-        silenced = not finding.enforced and (rejected or above != finding.rule)
-        if finding.rejected_by_api_server or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
-            kept.append(i)
-    return sorted(kept, key=lambda i: findings[i].path)  # Behind one path come only names, or only indices.
+        enforced_rule = rule_shown.get((finding.path, True), finding.rule)
+        on_rejected = finding.path in rejected_paths and rejected_paths[finding.path] <= gravity[i]
+        silenced = not finding.enforced and (on_rejected or enforced_rule != finding.rule)
+        place = (finding.path, finding.enforced)
+        if finding.rejected_by_api_server or (
+            not silenced and rule_shown.setdefault(place, finding.rule) == finding.rule
+        ):
+            shown.append(i)
+    # Paths are compared part by part.  Two with the same beginning go on with names, or with indices, never with both.
+    return sorted(shown, key=lambda i: findings[i].path)
 
 
 @cache

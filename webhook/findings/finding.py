@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from webhook.kubernetes.fields import FieldPath
 
-UNUSED_SUPPRESSION = "unused-suppression"  # No rule finds it, but lint.
+UNUSED_SUPPRESSION = "unused-suppression"  # found by lint, not by a rule
 
 
 class Severity(StrEnum):
-    """What a finding does: an error denies, a warning warns, info only shows in reports; `rank` 0 is the gravest."""
+    """What a finding does: an error denies, a warning warns, info only shows in reports."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -19,10 +19,10 @@ class Severity(StrEnum):
     IGNORE = "ignore"
 
     def __init__(self, _: str) -> None:
-        self.rank = len(type(self).__members__)  # of those before this one
+        self.rank = len(type(self).__members__)  # The members so far: 0 is the gravest.
 
 
-TOLD = (Severity.ERROR, Severity.WARNING)  # of findings that deny or warn
+TOLD = (Severity.ERROR, Severity.WARNING)  # of findings that whoever applies the object reads
 
 
 class Edit(NamedTuple):
@@ -33,40 +33,26 @@ class Edit(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """
-    What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it.
-
-    `extents` say how bad it is, once for each constraint that it is about: an update that makes any of them worse, or
-    adds one, is no longer excused by what was there before.  If they are not given, a hard constraint is the worse one.
-    `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
-    `alone`: the constraints should not be there at all, so what else is wrong with them does not matter.
-    `idle` says why the constraint at the path does nothing, "" if that is not the cause.
-    `breaks`: the hard constraint spreads nothing, or lets no Pod be placed.
-    """
+    """What a rule yields: one fault, at one path."""
 
     path: FieldPath
-    message: str
+    message: str  # what must hold
     found: str
     wanted: str
-    fix: str | None = None
+    fix: str | None = None  # None: the rule's
     edit: Edit | None = None
-    at_most: Severity = Severity.ERROR
+    at_most: Severity = Severity.ERROR  # lowers the severity, never raises it
+    # How bad it is, a number for each constraint that it is about.  An update that raises one, or adds one, is not
+    # excused by what the old object had.  None: 1 for a hard constraint, otherwise 0.
     extents: tuple[int, ...] | None = None
-    said_by_api_server: bool = False
-    alone: bool = False
-    idle: str = ""
-    breaks: bool = False
+    said_by_api_server: bool = False  # kube-apiserver itself warns of it, in objects of built-in kinds
+    alone: bool = False  # the constraints should not be there, so that nothing else about them matters
+    idle: str = ""  # why the constraint does nothing; "" if it does something
+    breaks: bool = False  # a hard constraint that spreads nothing, or lets no Pod be placed
 
 
 class Finding(NamedTuple):
-    """
-    A cause, with the rule that found it and the severity that the policy gives it.
-
-    `said_by_api_server`: kube-apiserver warns of this object in the same review, so a warning would say it twice.
-    `rejected_by_api_server`: the API server rejects the object, or the Pods made from it.  `help` is what the policy
-    says to it, and `notice` from when on the rule denies, and whom to ask.  `breaks` is the cause's, where no policy
-    gives the rule a severity: lint then makes it an error.
-    """
+    """A cause, with the rule that found it and the severity that the policy gives it."""
 
     rule: str
     severity: Severity
@@ -78,13 +64,13 @@ class Finding(NamedTuple):
     edit: Edit | None = None
     enforced: bool = False
     extents: tuple[int, ...] = (0,)
-    said_by_api_server: bool = False
-    rejected_by_api_server: bool = False
+    said_by_api_server: bool = False  # kube-apiserver warns of this object, so that a warning would say it twice
+    rejected_by_api_server: bool = False  # it rejects the object, or the Pods made from it
     alone: bool = False
     idle: str = ""
-    help: str = ""
-    notice: str = ""
-    breaks: bool = False
+    help: str = ""  # what the policy adds to the rule's findings: a line or a URL
+    notice: str = ""  # from when on the rule denies, and whom to ask
+    breaks: bool = False  # the cause's, unless a policy sets the severity; lint then makes the finding an error
 
 
 class Skipped(NamedTuple):

@@ -12,14 +12,14 @@ from webhook.spread.selectors import EQUALS, Selector
 
 
 class Neighbour(NamedTuple):
-    """What others may ask of a workload: `addable` are the label keys that its controller may add."""
+    """What others may ask of a workload."""
 
     api_version: str
     kind: str
     namespace: str
     name: str
     labels: Labels
-    addable: frozenset[str]
+    addable: frozenset[str]  # the label keys that its controller may add
 
     @property
     def ref(self) -> ObjectRef:
@@ -31,8 +31,8 @@ def as_other(workload: Workload) -> Neighbour | None:
     """
     Return the workload as others see it; None if it makes no Pods of its own.
 
-    What has an owner makes none, since its owner makes the Pods, and neither does what only describes Pods.  The Pods
-    of a hook of a release, or of a test, are soon gone.
+    An object with an owner makes none, because its owner makes the Pods, nor does a PodTemplate.  Those of a hook of a
+    release, or of a test, are soon gone.
     """
     kind = workload.kind
     if workload.owner is not None or workload.is_hook or not workload.labels_known or kind.kind == "PodTemplate":
@@ -41,26 +41,26 @@ def as_other(workload: Workload) -> Neighbour | None:
 
 
 class Neighbours:
-    """Workloads that make Pods of their own, found by the labels of these."""
+    """Workloads that make Pods of their own, by the labels of these Pods."""
 
     def __init__(self, workloads: Iterable[Neighbour] = ()) -> None:
-        self._all: dict[str, list[Neighbour]] = {}
-        self._labelled: dict[tuple[str, str, str], list[Neighbour]] = {}
+        self._by_namespace: dict[str, list[Neighbour]] = {}
+        self._by_label: dict[tuple[str, str, str], list[Neighbour]] = {}
         for workload in workloads:
-            self._all.setdefault(workload.namespace, []).append(workload)
+            self._by_namespace.setdefault(workload.namespace, []).append(workload)
             for key, value in workload.labels.items():
-                self._labelled.setdefault((workload.namespace, key, value), []).append(workload)
+                self._by_label.setdefault((workload.namespace, key, value), []).append(workload)
 
     @classmethod
     def of(cls, workloads: Iterable[Workload]) -> Neighbours:
-        """Return the neighbours among the workloads that make Pods of their own."""
         return cls(other for other in map(as_other, workloads) if other is not None)
 
     def matching(self, ref: ObjectRef, selector: Selector) -> Iterator[Neighbour]:
         """Return the other objects in the namespace of `ref` whose Pods `selector` may match."""
-        candidates: Sequence[Neighbour] = self._all.get(ref.namespace, ())
+        candidates: Sequence[Neighbour] = self._by_namespace.get(ref.namespace, ())
+        # Each match has the label of every equality, so those with the rarest one are enough.
         for requirement in selector.requirements:
             if requirement.operator == EQUALS:
-                labelled = self._labelled.get((ref.namespace, requirement.key, requirement.values[0]), ())
+                labelled = self._by_label.get((ref.namespace, requirement.key, requirement.values[0]), ())
                 candidates = min(candidates, labelled, key=len)
         return (other for other in candidates if other.ref != ref)

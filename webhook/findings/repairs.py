@@ -1,8 +1,8 @@
 """
 What constraints and their matchLabelKeys are to be once every finding on an object is repaired.
 
-One fix must not lead into the next finding, or into what the API server refuses: whatever a rule tells to write is
-held against what stands beside it, and against what other rules tell to write there.
+A fix must not lead to the next finding, or to what the API server refuses.  So what a rule tells to write is compared
+with the other constraints, and with what other rules tell to write there.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from webhook.kubernetes.likeness import LONGEST_COMPARED, likely_meant, nearest
 from webhook.kubernetes.names import HOSTNAME, TEMPLATE_HASH, ZONE
 from webhook.spread.constraint import ACTIONS, HARD, SOFT, Constraint, WrittenConstraint
 
-MOST_GUESSED = 20  # constraints, and matchLabelKeys of each, that are held against the labels
-_MODES = {"hard-constraint": SOFT, "soft-constraint": HARD}  # The rules that forbid a mode, and the one they ask for.
+MOST_GUESSED = 20  # constraints, and matchLabelKeys of each, that are compared with the labels: that takes time
+_MODES = {"hard-constraint": SOFT, "soft-constraint": HARD}  # Rules that forbid a mode, with the mode they ask for.
 
 
 class Pair(NamedTuple):
-    """What the API server accepts in one constraint only."""
+    """What must differ between constraints: the API server accepts each pair once."""
 
     topology_key: str
     when_unsatisfiable: str
@@ -43,17 +43,17 @@ class Repairs:
     def pairs(self) -> Sequence[Pair | None]:
         """The pair that each constraint is to have; None if it is to be removed, because another has or gets it."""
         written = self.subject.reading.written
-        candidates = [self._candidates(one) for one in written]
-        before = [Pair(one.topology_key, one.when_unsatisfiable) for one in written]
+        candidates = [self._candidates(constraint) for constraint in written]
+        before = [Pair(constraint.topology_key, constraint.when_unsatisfiable) for constraint in written]
 
-        def changes(index: int) -> tuple[bool, bool, int]:
-            pairs, pair = candidates[index], before[index]
-            # Of those that repeat a pair the API server reports all but the last.
-            return pairs != [pair], pair.topology_key not in [key for key, _ in pairs], -index
+        def least_changed_first(index: int) -> tuple[bool, bool, int]:
+            possible, pair = candidates[index], before[index]
+            # Of those that repeat a pair, the last keeps it: the API server reports all others.
+            return possible != [pair], pair.topology_key not in [key for key, _ in possible], -index
 
         pairs: list[Pair | None] = [None] * len(written)
         taken: set[Pair] = set()
-        for index in sorted(range(len(written)), key=changes):
+        for index in sorted(range(len(written)), key=least_changed_first):
             pairs[index] = next((pair for pair in candidates[index] if pair not in taken), None)
             if (pair := pairs[index]) is not None:
                 taken.add(pair)
@@ -61,24 +61,25 @@ class Repairs:
 
     @cached_property
     def _index_of(self) -> Mapping[Pair, int]:
-        """The constraint that is to have a pair."""
+        """The index of the constraint that is to have a pair."""
         return {pair: index for index, pair in enumerate(self.pairs) if pair is not None}
 
     def _candidates(self, written: WrittenConstraint) -> list[Pair]:
         return [Pair(key, mode) for key in self._keys(written.topology_key) for mode in self._modes(key, written)]
 
     def _keys(self, written: str) -> Sequence[str]:
-        """Return the keys that a constraint with this one may have, the best first."""
+        """Return the keys that a constraint may have whose key is `written`, the best first."""
         key = self.meant_key(written)
         if key and not self._forbids(key):
             return [key]
         if key and not self._allowed:
             return [key]  # Only its author knows another one.
-        have, carried = self.subject.reading.topology_keys, self.subject.nodes.label_keys
+        written_keys, node_keys = self.subject.reading.topology_keys, self.subject.nodes.label_keys
         keys = [allowed for allowed in self._allowed or (ZONE, HOSTNAME) if not self._forbids(allowed)]
-        if not carried.isdisjoint(keys):
-            keys = [allowed for allowed in keys if allowed in carried]
-        return sorted(keys, key=lambda allowed: not (self.asks_for(allowed) and allowed not in have))
+        if not node_keys.isdisjoint(keys):
+            keys = [allowed for allowed in keys if allowed in node_keys]
+        # First those that the policy asks for and no constraint has.
+        return sorted(keys, key=lambda allowed: not (self.asks_for(allowed) and allowed not in written_keys))
 
     def _modes(self, key: str, written: WrittenConstraint) -> Sequence[str]:
         if (mode := self.required_mode(key)) is not None:
@@ -89,25 +90,29 @@ class Repairs:
 
     def _is_free(self, constraint: Constraint, pair: Pair) -> bool:
         """Return whether no other constraint has this pair, or is to have it."""
-        own = pair == Pair(constraint.topology_key, constraint.when_unsatisfiable)
-        return self._index_of.get(pair, constraint.index) == constraint.index and self._there[pair] <= own
+        is_own = pair == Pair(constraint.topology_key, constraint.when_unsatisfiable)
+        most = 1 if is_own else 0
+        return self._index_of.get(pair, constraint.index) == constraint.index and self._pair_counts[pair] <= most
 
     @cached_property
-    def _there(self) -> Counter[Pair]:
-        return Counter(Pair(one.topology_key, one.when_unsatisfiable) for one in self.subject.reading.written)
+    def _pair_counts(self) -> Counter[Pair]:
+        """How many constraints have a pair, as they are written."""
+        written = self.subject.reading.written
+        return Counter(Pair(constraint.topology_key, constraint.when_unsatisfiable) for constraint in written)
 
     def meant_key(self, key: str) -> str:
-        """Return the topology key that was meant, as the rules on malformed and misspelt ones have it."""
+        """Return the topology key that was meant, as the rules on malformed and misspelt keys tell it."""
         if key in self.subject.nodes.label_keys or len(key) > LONGEST_COMPARED:
             return key
-        stripped = key.strip()
         if label_key_errors(key):
-            right = likely_meant(key) or (key if label_key_errors(stripped) else stripped)
-            return right if self._runs("malformed-topology-key") else key
+            if not self._runs("malformed-topology-key"):
+                return key
+            stripped = key.strip()
+            return likely_meant(key) or (key if label_key_errors(stripped) else stripped)
         return (likely_meant(key) or key) if self._runs("misspelt-topology-key") else key
 
     def required_mode(self, key: str) -> str | None:
-        """Return the value of whenUnsatisfiable that the policy asks for; None if it leaves the choice."""
+        """Return the value of whenUnsatisfiable that the policy asks for; None if it leaves the choice for this key."""
         for rule, mode in _MODES.items():
             if self._runs(rule) and (not (keys := self._parameter(rule, "topologyKeys")) or key in keys):
                 return mode
@@ -119,7 +124,7 @@ class Repairs:
 
     def is_needed(self, constraint: Constraint) -> bool:
         """Return whether the policy would miss a constraint that is removed."""
-        if not self.asks_for_any or self._keys_there[constraint.topology_key] > 1:
+        if not self.asks_for_any or self._key_counts[constraint.topology_key] > 1:
             return False
         return len(self.subject.constraints) == 1 or self.asks_for(constraint.topology_key)
 
@@ -129,7 +134,7 @@ class Repairs:
         return self._runs("missing-constraints")
 
     @cached_property
-    def _keys_there(self) -> Counter[str]:
+    def _key_counts(self) -> Counter[str]:
         return Counter(constraint.topology_key for constraint in self.subject.constraints)
 
     @cached_property
@@ -162,20 +167,22 @@ class Repairs:
         # Where the written key needs another mode, too, the rule on that says so.
         if constraint.when_unsatisfiable in ACTIONS and self.required_mode(constraint.topology_key) is None:
             changes |= {"whenUnsatisfiable": pair.when_unsatisfiable}
-        return self._written(constraint, changes)
+        return self._to_write(constraint, changes)
 
     def of_mode(self, constraint: Constraint) -> str:
         """Return the fix that gives a constraint the mode that the policy asks for."""
         pair, mode = self.pairs[constraint.index], self.required_mode(constraint.topology_key)
         if pair is None:
             return self.removal(constraint)
-        return self._written(constraint, {"whenUnsatisfiable": mode or pair.when_unsatisfiable})[0]
+        return self._to_write(constraint, {"whenUnsatisfiable": mode or pair.when_unsatisfiable})[0]
 
-    def _written(self, constraint: Constraint, changes: Mapping[str, str]) -> tuple[str, Edit | None]:
+    def _to_write(self, constraint: Constraint, changes: Mapping[str, str]) -> tuple[str, Edit | None]:
+        """Return the fix that writes `changes`, in words and as an edit; the whole pair if they repeat another one."""
         before = {"topologyKey": constraint.topology_key, "whenUnsatisfiable": constraint.when_unsatisfiable}
+        after = {**before, **changes}
         pair = self.pairs[constraint.index]
-        if pair is not None and self._there[Pair(*{**before, **changes}.values())]:
-            changes = dict(zip(before, pair, strict=True))
+        if pair is not None and self._pair_counts[Pair(after["topologyKey"], after["whenUnsatisfiable"])]:
+            changes = {"topologyKey": pair.topology_key, "whenUnsatisfiable": pair.when_unsatisfiable}
         changed = {name: value for name, value in changes.items() if value != before[name]}
         words = f"write {' and '.join(f'{name}: {value}' for name, value in changed.items())}"
         has_min_domains = self.subject.reading.written[constraint.index].min_domains is not None
@@ -185,7 +192,7 @@ class Repairs:
         return words, edits[0] if len(edits) == 1 else None
 
     def removal(self, constraint: Constraint) -> str:
-        """Return the fix of a constraint whose place another one has, or of any where the policy allows no key."""
+        """Return the fix of a constraint whose pair another one has, or of any where the policy allows no key."""
         keys = self._keys(constraint.topology_key)
         return f"remove the constraint: there is already one for {keys[0]}" if keys else "remove the constraint"
 
@@ -204,7 +211,7 @@ class Repairs:
         )
 
     def _other_keys(self, constraint: Constraint) -> Sequence[str]:
-        """Return the keys that a constraint may have with its mode, the one that it is to have first, or none."""
+        """Return the keys that a constraint may have with its mode, first that of its pair; none without that one."""
         mode, pair = constraint.when_unsatisfiable, self.pairs[constraint.index]
         keys = [key for key in self._keys(constraint.topology_key) if self.required_mode(key) in (None, mode)]
         keys = [key for key in keys if self._is_free(constraint, Pair(key, mode))]
@@ -213,7 +220,7 @@ class Repairs:
         return [pair.topology_key, *[key for key in keys if key != pair.topology_key]]
 
     def of_invalid_mode(self, constraint: Constraint) -> tuple[str, Edit | None]:
-        """Return the fix of a constraint with a mode that there is not, in words and as an edit."""
+        """Return the fix of a constraint whose mode does not exist, in words and as an edit."""
         pair, written = self.pairs[constraint.index], self.subject.reading.written[constraint.index]
         if pair is None:
             return self.removal(constraint), None
@@ -227,11 +234,11 @@ class Repairs:
         if modes == [SOFT] and written.min_domains is not None:
             return "set it to ScheduleAnyway, and remove minDomains", None
         if not modes:
-            return self._written(constraint, {"whenUnsatisfiable": pair.when_unsatisfiable})
+            return self._to_write(constraint, {"whenUnsatisfiable": pair.when_unsatisfiable})
         return f"set it to {' or '.join(modes)}", None
 
     def of_min_domains(self, constraint: Constraint, usual: str) -> str:
-        """Return the fix of minDomains that the API server refuses, the `usual` one if the constraint may be hard."""
+        """Return the fix of minDomains that the API server refuses: `usual` if the constraint may be hard."""
         pair = self.pairs[constraint.index]
         keys = {constraint.topology_key} | ({pair.topology_key} if pair is not None else set())
         may_be_hard = all(self.required_mode(key) in (None, HARD) for key in keys)
@@ -257,19 +264,20 @@ class Repairs:
 
     @cached_property
     def _label_keys(self) -> dict[int, Sequence[str]]:
-        """What is worked out already, by the index of the constraint."""
+        """What `label_keys` has worked out, by the index of the constraint."""
         return {}
 
     def _right_label_keys(self, constraint: Constraint) -> Sequence[str]:
         subject, written = self.subject, constraint.match_label_keys
         right = [key if key in subject.carries else "" for key in written]
+        # The API server refuses a key twice, or also in the labelSelector.
         used = set(constraint.label_selector.keys) if constraint.label_selector is not None else set[str]()
         for i, key in enumerate(right):
             if key in used:
                 right[i] = ""
             elif key:
                 used.add(key)
-        used |= subject.own_selector.keys()  # All of its Pods have these.
+        used |= subject.own_selector.keys()  # All of its Pods have the same values of these.
         for i, key in enumerate(written):
             if key not in subject.carries:
                 guessed = constraint.index < MOST_GUESSED and i < MOST_GUESSED
@@ -277,13 +285,13 @@ class Repairs:
                 candidates = [self.revision_key] if meant is None or key == TEMPLATE_HASH else [meant]
                 if not subject.workload.labels_known:
                     candidates = [key.strip()]
-                right[i] = next((one for one in candidates if one is not None and one not in used), "")
+                right[i] = next((candidate for candidate in candidates if candidate and candidate not in used), "")
                 used.add(right[i])
         return right
 
     @cached_property
     def _spreading(self) -> frozenset[str]:
-        """The label keys of its Pods by which a constraint can tell them apart, other than each from each."""
+        """The label keys that may divide its Pods into groups; of its controller's, only that of the revision."""
         workload = self.subject.workload
         revision = {self.revision_key} if self.revision_key else set[str]()
         return frozenset(islice(workload.labels.keys() - workload.kind.addable, MOST_GUESSED)) | revision

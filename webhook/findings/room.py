@@ -1,4 +1,4 @@
-"""What rules may ask of the room that a cluster has for the replicas of a workload; only commands know of any."""
+"""What rules may ask of the room that a cluster has for the replicas of a workload; only commands know it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ from webhook.spread.nodes import NodeSet
 
 
 class Bound(NamedTuple):
-    """
-    At most `number` more Pods; `constraint` is the one that allows no more, None if it is only room that lacks.
-
-    Its `scarce` domain keeps the minimum down, because it `takes` only so many more Pods; it is "" where the constraint
-    has fewer eligible domains than minDomains.  `kept_off` are the nodes that the anti-affinity and the ports of Pods
-    that are there close to it.
-    """
+    """How many more Pods can be placed at most, and what limits them."""
 
     number: int
-    constraint: Constraint | None = None
-    scarce: str = ""
-    takes: int = 0
-    kept_off: NodeSet = 0
+    constraint: Constraint | None = None  # the one that allows no more; None if only room is lacking
+    scarce: str = ""  # the domain that keeps the minimum down; "" with fewer eligible domains than minDomains
+    takes: int = 0  # how many more Pods the scarce domain has room for
+    kept_off: NodeSet = 0  # closed by the anti-affinity or the host ports of Pods that run
 
 
 class Room(Protocol):
@@ -30,7 +24,7 @@ class Room(Protocol):
 
     @property
     def may_preempt(self) -> bool:
-        """Whether Pods of lower priority may be taken away for its Pods, as far as priorities are known."""
+        """Whether its Pods may preempt others, as far as priorities are known."""
 
     @property
     def running_pods(self) -> int:
@@ -38,13 +32,14 @@ class Room(Protocol):
 
     def anti_affinity(self) -> Iterable[Constraint]:
         """
-        Return the required anti-affinity by which its Pods keep away from each other, as constraints that allow a
-        domain one Pod: as if there were fewer domains than minDomains.
+        Return the required anti-affinity of its Pods against each other, as constraints with one Pod per domain.
+
+        Each is as a constraint with fewer domains than minDomains: the minimum stays 0.
         """
 
     def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
         """
-        Return how many more replicas can be placed, up to `wanted`, whatever their order; others keep their nodes.
+        Return how many more replicas can be placed in any order, up to `wanted`, while other Pods stay where they are.
 
-        The anti-affinity of other Pods counts with `others_affinity`.
+        With `others_affinity`, the anti-affinity of other Pods counts.
         """

@@ -1,4 +1,4 @@
-"""A rule: a function that yields causes for a Subject, and the settings of it that a policy may change."""
+"""A rule: a function that yields causes for a Subject, and its settings, which a policy may change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from webhook.spread.new_pod import NewPod, pod_of
 from webhook.spread.nodes import Nodes, NodeSet
 from webhook.spread.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
 
-MOST_LABELS_COPIED = 20  # A longer selector is no fix that somebody reads.
+MOST_LABELS_COPIED = 20  # Nobody reads a fix with a longer selector.
 LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
 NO_NODES = Nodes()
 ADVICE_ONLY = "it is advice, and never denies"
@@ -39,7 +39,7 @@ LOOKS_AT_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 LOOKS_AT_SWITCHES = "switches of evenkeel"
 SURGES = "a Deployment whose rollouts add Pods"
-# All that a rule can look for; a rule that looked for anything else would never run.
+# All that a rule can look for (see `Rule.looks_for`); a rule that looks for anything else would never run.
 LOOKED_FOR = frozenset(
     {
         *(CLOSED_NODES, HARD, LOOKS_AT_AFFINITY, LOOKS_AT_SWITCHES, MATCH_LABEL_KEYS, MIN_DOMAINS),
@@ -70,17 +70,14 @@ _PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Z
 
 
 class Need(Enum):
-    """
-    What a rule may need besides the constraints; the value is said where it is not known.
+    """What a rule may need besides the constraints; the value is the message where it is not known."""
 
-    The first four are unknown where an operator makes the Pods, or a policy does not name their labels.  For SELECTORS
-    it is enough to know what the operator fills in, and for GIVEN_LABELS which labels it gives by the object's name.
-    """
-
+    # Unknown where an operator makes the Pods, or a policy describes a kind without the path of their labels.
     LABELS = "the labels of the Pods are not known"
     SELECTORS = "neither the labels of the Pods nor what their operator fills in is known"
-    GIVEN_LABELS = "none of the labels of the Pods is known"
+    GIVEN_LABELS = "none of the labels of the Pods is known"  # it is enough to know some of them
     REPLICAS = "the number of replicas is not known"
+    # Unknown for other reasons.
     POD_SPEC = "the tolerations and the node affinity of its Pods are not known, or too large to judge"
     NODES = "no node is known: give a cluster, or manifests of its nodes"
     PODS = "no Pod is known: give a cluster with Pods"
@@ -94,91 +91,70 @@ class Also(Enum):
 
 
 class Nature(Enum):
-    """
-    What a finding means where it is more, or less, than a fault.
+    """What a finding means where it is more, or less, than a fault."""
 
-    What the API server has REJECTED is an error, and no other rule is reported on that field but a graver one.  ADVICE
-    is at most a warning, is never enforced, and is not given on what a controller creates.
-    """
-
-    REJECTED = "rejected by the API server"
-    ADVICE = "advice"
+    REJECTED = "rejected by the API server"  # on the same field, only graver findings of other rules are shown
+    ADVICE = "advice"  # at most a warning, never enforced, and not given on what a controller creates
 
 
-RunsWhere = Also | Need | Nature | str  # Where a rule runs, and as what; a text is something that it looks for.
+RunsWhere = Also | Need | Nature | str  # Where a rule runs, and as what; a str is something that it looks for.
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSetting:
-    """
-    What a policy sets for one rule; `parameters` include the defaults of what it does not set.
-
-    `help` is the platform team's own word on it, and `notice` what it says of the day from which the rule denies.
-    `given` says whether the severity is the policy's, and not the rule's own.  None of these changes what is found:
-    settings that differ in no more are equal.
-    """
+    """What a policy sets for one rule."""
 
     severity: Severity
     enforced: bool = False
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    help: str = field(default="", compare=False)
-    notice: str = field(default="", compare=False)
-    given: bool = field(default=False, compare=False)
+    parameters: Mapping[str, object] = field(default_factory=dict)  # with the defaults of those that are not set
+    # These do not change what is found, so settings that differ only in them are equal.
+    help: str = field(default="", compare=False)  # a line or a URL of the platform team
+    notice: str = field(default="", compare=False)  # from when on the rule denies, and whom to ask
+    given: bool = field(default=False, compare=False)  # the policy sets the severity
 
 
 RuleSettings = Mapping[str, RuleSetting]
 
 
 class Placed(NamedTuple):
-    """How many replicas nodes take; if it is not `exact`, at most so many, for constraints limit each other."""
+    """How many replicas the hard constraints allow."""
 
     number: int
-    exact: bool
+    exact: bool  # otherwise at most so many, because several constraints limit each other
 
 
 class CountedOthers(NamedTuple):
-    """Pods of others, in words, and their labels."""
+    """Pods of another workload that a constraint counts, too."""
 
-    whose: str
+    whose: str  # in words
     labels: Labels
 
 
 class CountedPods(NamedTuple):
-    """
-    What a constraint counts: `others`, or else the most Pods of the workload at a time, those of a rollout included.
+    """What a constraint counts: Pods of another workload, or only the workload's own."""
 
-    `replicas` are these without a rollout's.  Both are None where they are not known, or where others may count.
-    """
-
-    pods: int | None = None
-    replicas: int | None = None
+    # The most of its own at a time; None if that is not known, or if others may count, too.
+    pods: int | None = None  # with those that a rollout adds, if the constraint counts them
+    replicas: int | None = None  # without them
     others: CountedOthers | None = None
 
 
 @dataclass(frozen=True)
 class Subject:
-    """
-    What a rule may look at, and nothing else.
-
-    `reading` is what the constraints were parsed from, and `hard` are the hard ones of them.  `addable` are the label
-    keys that may still be added, by a controller or at binding; `carries` are those that a Pod has, or may have, before
-    it is scheduled.  `others` are the other workloads of the input, None if they are not known, and `room_for` finds
-    the room of the snapshot: only commands know of either.
-    `settings` are those of all rules.
-    """
+    """What a rule may look at, and nothing else."""
 
     workload: Workload
-    reading: Reading
+    reading: Reading  # what the constraints were parsed from
     constraints: tuple[Constraint, ...]
-    hard: tuple[Constraint, ...]
-    addable: frozenset[str]
-    carries: Set[str]
+    hard: tuple[Constraint, ...]  # those of the constraints with DoNotSchedule
+    addable: frozenset[str]  # the label keys that may still be added, by a controller or at binding
+    carries: Set[str]  # the label keys that a Pod has, or may have, before it is scheduled
     features: Features
     snapshot: ClusterView | None
-    others: Neighbours | None
-    settings: RuleSettings
-    parameters: Mapping[str, object]
-    room_for: RoomFor | None = None
+    others: Neighbours | None  # the other workloads of the input; only commands know them
+    settings: RuleSettings  # of all rules
+    parameters: Mapping[str, object]  # of the rule that runs
+    room_for: RoomFor | None = None  # finds the room of the snapshot; only commands have it
 
     def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
         """Return the path of a constraint's field in the object."""
@@ -212,7 +188,7 @@ class Subject:
         return any((constraint.index, name) in asked for name in operator.own_fields)
 
     def counts_own(self, constraint: Constraint) -> bool:
-        """Return whether the constraint counts its own Pods, so that a skew can arise; False if no label can do so."""
+        """Return whether the constraint counts the workload's own Pods, or may once labels are added to them."""
         selector = constraint.selector
         if selector.empty and not self.features.empty_selector_counts:
             return False
@@ -236,15 +212,15 @@ class Subject:
 
     def _counts_only_own(self, constraint: Constraint) -> bool:
         """
-        Return whether the selector asks for all that the workload's own does.
+        Return whether the constraint's selector asks for all that the workload's own selector does.
 
-        Among manifests the name of the application is enough, as Helm's charts have it.
+        Among manifests app.kubernetes.io/name is enough, because Helm's charts select by it.
         """
         own, asked = _comparable(self.workload_selector), _comparable(constraint.selector)
         if own and own <= asked:
             return True
-        named = any((requirement.key, requirement.operator) == (APPLICATION_NAME, EQUALS) for requirement in asked)
-        return named and self.others is not None
+        by_name = any((requirement.key, requirement.operator) == (APPLICATION_NAME, EQUALS) for requirement in asked)
+        return by_name and self.others is not None
 
     def _other_workload(self, constraint: Constraint) -> CountedOthers | None:
         """Return another workload of the input whose Pods the constraint counts."""
@@ -259,7 +235,7 @@ class Subject:
         """Return Pods in the cluster that the constraint counts, and that cannot be the workload's."""
         own, added = self.workload_selector, self.workload.kind.added_labels
         if self.snapshot is None or own.matches_nothing or own.empty or own.keys & self.workload.addable:
-            return None  # A Job's selector is made up when it is created.
+            return None  # A Job's selector is generated only when the Job is created.
         if not self._is_decided(constraint):
             return None
         for labels in self.snapshot.labels_of_pods(self.workload.namespace):
@@ -271,20 +247,20 @@ class Subject:
 
     def _is_decided(self, constraint: Constraint) -> bool:
         """
-        Return whether the selector is all that decides what counts.
+        Return whether the selector alone decides which Pods count.
 
-        With another key among matchLabelKeys, such as pod-template-hash, a value decides that nobody knows yet.
+        With a key in matchLabelKeys that a controller adds, such as pod-template-hash, an unknown value decides, too.
         """
         return self.workload.labels.keys() >= set(constraint.match_label_keys)
 
     @property
     def room(self) -> Room | None:
-        """The room that the cluster has for its Pods; None where that is not known."""
+        """The room that the cluster has for its Pods; None if that is not known."""
         return None if self.room_for is None else self.room_for(self)
 
     @cached_property
     def pod(self) -> NewPod:
-        """Return one of its Pods, without what it requests."""
+        """One of its Pods, without its resource requests."""
         return pod_of(self.workload)
 
     @cached_property
@@ -294,7 +270,7 @@ class Subject:
 
     @cached_property
     def placed(self) -> Placed:
-        """How many of its replicas the hard constraints would let run if none ran yet, whatever room nodes have."""
+        """How many replicas the hard constraints allow if none runs yet; the room on the nodes does not count."""
         limiting = [constraint for constraint in self.hard if self.counts_own(constraint)]
         limits = [most_new_pods(self.reach, constraint, self.labelled) for constraint in limiting]
         number = min([limit for limit in limits if limit is not None], default=self.workload.replicas)
@@ -303,23 +279,28 @@ class Subject:
     @property
     def waiting(self) -> str:
         """How many of its replicas would wait, in words."""
-        replicas, least = self.workload.replicas, "" if self.placed.exact else "at least "
-        return f"{least}{replicas - self.placed.number} of {replicas} new Pods would wait"
+        replicas = self.workload.replicas
+        at_least = "" if self.placed.exact else "at least "
+        return f"{at_least}{replicas - self.placed.number} of {replicas} new Pods would wait"
 
     def may_get_domains(self, constraint: Constraint) -> bool:
-        """Return whether nodes may join in a further domain, which node affinity leaves to its Pods."""
-        left = self.pod.affinity.values(constraint.topology_key)
-        there, eligible = self.nodes.domains(constraint.topology_key), self.reach.eligible(constraint, self.labelled)
-        return left is None or any(not there.get(domain, 0) & eligible for domain in left)
+        """Return whether nodes may join in a further domain that node affinity allows."""
+        allowed = self.pod.affinity.values(constraint.topology_key)  # None: any
+        domains, eligible = self.nodes.domains(constraint.topology_key), self.reach.eligible(constraint, self.labelled)
+        return allowed is None or any(not domains.get(domain, 0) & eligible for domain in allowed)
 
     def may_carry(self, topology_key: str) -> bool:
-        """Return whether nodes may have a key that none is known to have: those of manifests are not written whole."""
+        """
+        Return whether nodes may have a key although none is known to have it.
+
+        Nodes in manifests lack the labels that a kubelet or a cloud gives them.
+        """
         in_manifests = self.snapshot is not None and self.snapshot.nodes_in_manifests
         return in_manifests and is_given_to_nodes(topology_key) and topology_key not in self.nodes.label_keys
 
     @cached_property
     def labelled(self) -> NodeSet:
-        """The nodes that carry the key of each hard constraint: the others count for none of them."""
+        """The nodes that carry the keys of all hard constraints; no hard constraint counts any other node."""
         return carrying_every_key(self.nodes, self.hard)
 
     @cached_property
@@ -329,7 +310,7 @@ class Subject:
 
     @property
     def _written_selector(self) -> Mapping[str, object]:
-        """The workload's own selector as a LabelSelector, which that of a ReplicationController is not."""
+        """The workload's own selector as a LabelSelector; that of a ReplicationController is a map of labels."""
         written = self.workload.selector
         return {"matchLabels": written} if written and self.workload.kind.kind == "ReplicationController" else written
 
@@ -340,18 +321,18 @@ class Subject:
 
         A Job's is not copied: the API server generates it from a uid.
         """
-        raw, labels = self._written_selector, self.workload.labels
-        match_labels = raw.get("matchLabels")
-        if not isinstance(match_labels, dict) or len(raw) > 1 or len(match_labels) > MOST_LABELS_COPIED:
+        selector, labels = self._written_selector, self.workload.labels
+        match_labels = selector.get("matchLabels")
+        if not isinstance(match_labels, dict) or len(selector) > 1 or len(match_labels) > MOST_LABELS_COPIED:
             return {}
-        made_up = self.workload.addable & match_labels.keys()
-        return match_labels if match_labels.items() <= labels.items() and not made_up else {}
+        generated = self.workload.addable & match_labels.keys()
+        return match_labels if match_labels.items() <= labels.items() and not generated else {}
 
     def copy_own_selector(self, constraint: Constraint) -> tuple[str | None, Edit | None]:
         """
-        Return the fix that makes `own_selector` the constraint's, in words and as an edit.
+        Return the fix that makes `own_selector` the constraint's, in words and as an edit; without one, two None.
 
-        None if it is empty, or has a key that is among the matchLabelKeys, which the API server rejects.
+        There is none if it is empty, or has a key of the matchLabelKeys: the API server rejects a key in both.
         """
         own = self.own_selector
         if not own or not own.keys().isdisjoint(constraint.match_label_keys):
@@ -365,17 +346,17 @@ class Subject:
 
     @property
     def enforced(self) -> frozenset[str]:
-        """Return the ids of the rules that the policy enforces."""
+        """The ids of the rules that the policy enforces."""
         return frozenset(rule for rule, setting in self.settings.items() if setting.enforced)
 
     def soft_constraint(self, topology_key: str) -> dict[str, object] | None:
         """Return a constraint for the workload's own Pods; None if it has no labels to select by, or too many."""
         workload, addable = self.workload, self.workload.addable
         labels = self.own_selector or (workload.labels if workload.labels_known else workload.given_labels)
-        own = {key: labels[key] for key in islice(labels, MOST_LABELS_COPIED) if key not in addable}
-        if not own or len(labels) > MOST_LABELS_COPIED:
+        match_labels = {key: labels[key] for key in islice(labels, MOST_LABELS_COPIED) if key not in addable}
+        if not match_labels or len(labels) > MOST_LABELS_COPIED:
             return None
-        selector = {"matchLabels": own}
+        selector = {"matchLabels": match_labels}
         return {"maxSkew": 1, "topologyKey": topology_key, "whenUnsatisfiable": SOFT, "labelSelector": selector}
 
 
@@ -383,7 +364,7 @@ RoomFor = Callable[[Subject], Room | None]
 
 
 def in_yaml(value: object) -> str:
-    """Return a value as YAML in one line; a text that YAML may read as something else is quoted."""
+    """Return a value as YAML in one line; strings that YAML may read otherwise are quoted."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{in_yaml(key)}: {in_yaml(item)}' for key, item in value.items())}}}"
     if isinstance(value, str) and not _PLAIN_VALUE.fullmatch(value):
@@ -405,52 +386,45 @@ def _comparable(selector: Selector) -> set[Requirement]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """
-    One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
-
-    `yields_to` are the rules whose findings are shown if they are as grave and on the same field.  The constraints that
-    defaulting writes never break a rule that is `kept_by_defaults`.
-
-    The rule is skipped where one of its `needs` is not known.  It is run only where all that it `looks_for` is there:
-    words of `Reading.words`, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, SURGES, CLOSED_NODES (tainted or cordoned),
-    UNLABELLED_NODES, LOOKS_AT_AFFINITY (or a nodeSelector that names a topology key).  There may still be nothing to
-    find.
-    """
+    """One rule, as `rule()` registers it."""
 
     id: str
     title: str
-    severity: Severity
-    fix: str
+    severity: Severity  # unless a policy sets another
+    fix: str  # unless a cause has its own
     rationale: str
     bad: str
     good: str
     context: str
-    parameters: Mapping[str, Mapping[str, object]]
-    required: tuple[str, ...]
-    example: Mapping[str, object]
+    parameters: Mapping[str, Mapping[str, object]]  # the JSON schema of each
+    required: tuple[str, ...]  # parameters of which one must be given
+    example: Mapping[str, object]  # parameters under which the bad example is bad
     needs_constraints: bool
-    needs: tuple[Need, ...]
+    needs: tuple[Need, ...]  # the rule is skipped, and reported as skipped, if one of these is not known
+    # The rule runs only where all of these are present, which is quick to tell.  They are `Reading.words`, the node
+    # conditions CLOSED_NODES (tainted or cordoned) and UNLABELLED_NODES, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, SURGES, and
+    # LOOKS_AT_AFFINITY (node affinity, or a nodeSelector that names a topology key).
     looks_for: frozenset[str]
     advice: bool
     rejected_by_api_server: bool
-    kept_by_defaults: bool
-    yields_to: tuple[str, ...]
+    kept_by_defaults: bool  # the constraints that defaulting writes never break it
+    yields_to: tuple[str, ...]  # rules whose findings are shown instead, if they are as grave and on the same field
     cel: str
     check: Callable[[Subject], Iterable[Cause]]
 
     @property
     def topology_keys(self) -> tuple[str, ...]:
-        """Return the names of the parameters that list topology keys."""
+        """The names of the parameters that list topology keys."""
         return tuple(name for name, schema in self.parameters.items() if schema.get("items") is TOPOLOGY_KEY)
 
     @property
     def looks_beside(self) -> bool:
-        """Whether it looks at Pods or other workloads, which commands know, and the webhook does not."""
+        """Whether it looks at Pods or other workloads, which only commands know."""
         return Need.PODS in self.needs or Need.OTHERS in self.needs
 
     @property
     def severities(self) -> tuple[Severity, ...]:
-        """Those that a policy may give it."""
+        """The severities that a policy may give it."""
         return tuple(severity for severity in Severity if not (self.advice and severity is Severity.ERROR))
 
     def setting(
@@ -460,7 +434,7 @@ class Rule:
         parameters: Mapping[str, object] | None = None,
         said: str = "",
     ) -> RuleSetting:
-        """Return a setting of this rule, with its defaults for what is not given; `said` is its help."""
+        """Return a setting of this rule, with defaults for what is absent; `said` is the policy's help."""
         defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
         return RuleSetting(
             self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}, said
@@ -490,12 +464,14 @@ def rule(
     """
     Register a function as a rule: its name is the id, its docstring the rationale.
 
-    `bad` and `good` are manifests, or lines that change in `EXAMPLE`; `context` are objects with which both are judged.
-    `where` says where the rule runs, and whether it is advice or what the API server rejects; by itself it is neither.
-    `cel` is true where the rule finds nothing, "" where CEL cannot say that: an expression over the `variables` of
-    manifests.admission_policies, the rule's `parameters`, and `features`.  `parameters` is a JSON schema of an object:
-    its `properties`, which of them are `required` or of which `anyOf` must be given, and of `examples` one under which
-    the bad example is bad.
+    bad, good   a manifest, or the lines that it changes in `EXAMPLE`
+    context     objects with which both are judged
+    where       where the rule runs, what it needs, and whether it is advice or what the API server rejects
+    cel         an expression that is true where the rule finds nothing, over the `variables` of
+                manifests.admission_policies, the rule's `parameters`, and `features`; "" if CEL cannot tell
+    yields_to   ids of rules whose findings are shown instead, if they are as grave and on the same field
+    parameters  a JSON schema of an object: `properties`, the `required` ones (or `anyOf` with these), and `examples`
+                with one under which the bad example is bad
     """
 
     def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
@@ -527,7 +503,7 @@ def rule(
             looks_for=looks_for,
             advice=Nature.ADVICE in where,
             rejected_by_api_server=Nature.REJECTED in where,
-            kept_by_defaults=severity is Severity.ERROR,  # What is an error by default is never written.
+            kept_by_defaults=severity is Severity.ERROR,  # Defaulting never writes what is an error by default.
             yields_to=yields_to,
             cel=" ".join(cel.split()),
             check=check,
@@ -539,9 +515,9 @@ def rule(
 
 def _as_manifest(example: str) -> str:
     """
-    Return an example that is a manifest as it is, and one of lines as EXAMPLE with them.
+    Return an example as a whole manifest: its own, or EXAMPLE with its lines.
 
-    A line replaces the first with its key; one with another key is added to the constraint.
+    A line replaces the first one with its key.  If there is none, the line is added to the constraint.
     """
     example = cleandoc(example)
     if example.startswith("apiVersion:"):

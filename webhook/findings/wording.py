@@ -9,14 +9,16 @@ from webhook.findings.finding import Finding
 from webhook.kubernetes.fields import FieldPath, path_text
 from webhook.kubernetes.reader import printable
 
+# Limits are in characters.
 HELP_LIMIT = 120
 # If all warnings of an object exceed 4,096 characters, the API server cuts each at 256.
 WARNING_LIMIT, MOST_WARNINGS, MOST_NOTICES = 256, 5, 2
-LINE_LIMIT, MOST_LINES = 1_000, 100  # Of an error and of a denial: no more findings of one rule are looked for.
-NAME_LIMIT, OBJECT_LIMIT, SHORTEST_OBJECT, SUMMARY_LIMIT = 63, 100, 40, 4 * LINE_LIMIT
+LINE_LIMIT = 1_000
+MOST_LINES = 100  # of a denial; rules that may find more look for no more
+NAME_LIMIT, OBJECT_LIMIT, SUMMARY_LIMIT = 63, 100, 4 * LINE_LIMIT
+SHORTEST_OBJECT = 40  # The name of an object is not cut further, however long the message is.
 
-
-SPEAKER = "evenkeel"
+SPEAKER = "evenkeel"  # in brackets at the end of messages: other webhooks may warn in the same answer
 
 
 class Denial(NamedTuple):
@@ -28,16 +30,18 @@ class Denial(NamedTuple):
 
 def one_line(text: str, limit: int) -> str:
     """
-    Return `text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any.
+    Return `text` with unprintable characters escaped, cut at `limit`.
+
+    The API server drops a warning with an unprintable character.
     """
-    text = text[: limit + 1]  # What comes after is not shown, and may be long.
+    text = text[: limit + 1]  # First, because the text may be very long.
     if not text.isprintable():
         text = printable(text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def number_of(number: int, noun: str, several: str = "") -> str:
-    """Return `1 Pod` or `2,000 Pods`; `several` is given with a verb, as in `1 Pod waits`, or where s is no ending."""
+    """Return `1 Pod` or `2,000 Pods`; `several` is the plural, if that is not the noun and an s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
@@ -52,7 +56,7 @@ def object_name(about: str) -> str:
 
 
 def _shortened(name: str, limit: int) -> str:
-    """Return a name with its middle left out if it is too long, for ends tell names apart."""
+    """Return a name, without its middle if it is too long: the end often tells names apart."""
     half = limit // 2
     return name if len(name) <= limit else f"{name[: half - 1]}…{name[-half:]}"
 
@@ -72,10 +76,10 @@ def warnings(
     findings: Sequence[Finding], about: str, noticed: Sequence[Finding] = (), help_line: str = ""
 ) -> tuple[str, ...]:
     """
-    Return at most five lines, the gravest first, and a line with the number of the others.
+    Return at most MOST_WARNINGS lines: the gravest findings first, then from when on those that are `noticed` deny, and
+    last `help_line`.  A further line before that has the number of findings that are left out.
 
-    Each begins with the object: kubectl prints equal warnings once.  The last ones say of findings that are `noticed`
-    from when on they deny, and what helps with all.
+    Each line but the last begins with the object, because kubectl prints equal warnings once.
     """
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)
     notices = _notices(noticed, about) if noticed else []
@@ -87,7 +91,7 @@ def warnings(
 
 
 def with_help(lines: Sequence[str], help_line: str) -> tuple[str, ...]:
-    """Return the lines of an answer, if it has any with the `help` of the policy, which is the same for all objects."""
+    """Return the lines of an answer; if it has any, the `help` of the policy comes last, the same for all objects."""
     return (*lines, help_for_all(help_line)) if lines and help_line else tuple(lines)
 
 
@@ -97,7 +101,7 @@ def help_for_all(help_line: str) -> str:
 
 
 def with_helps(text: str, *helps: str) -> str:
-    """Return a text, and what helps after it, where there is any."""
+    """Return a text, with the helps after it that are not empty."""
     return "; ".join([text, *filter(None, helps)])
 
 
@@ -107,17 +111,20 @@ def mark(*rules: str) -> str:
 
 
 def _notices(findings: Sequence[Finding], about: str) -> list[str]:
-    """Return a line for each of the first two notices, with the rules that it is about."""
-    rules: dict[str, dict[str, None]] = {}
+    """Return a line for each of the first MOST_NOTICES notices, with the rules that it is about."""
+    rules: dict[str, dict[str, None]] = {}  # The inner one is an ordered set.
     for finding in findings:
         rules.setdefault(finding.notice, {})[finding.rule] = None
-    said = [f": {notice}{mark(*ids)}" for notice, ids in list(rules.items())[:MOST_NOTICES]]
-    rooms = [max(SHORTEST_OBJECT, WARNING_LIMIT - len(line)) for line in said]
-    return [one_line(_shortened(about, room) + line, WARNING_LIMIT) for room, line in zip(rooms, said, strict=True)]
+    lines: list[str] = []
+    for notice, rule_ids in list(rules.items())[:MOST_NOTICES]:
+        said = f": {notice}{mark(*rule_ids)}"
+        room = max(SHORTEST_OBJECT, WARNING_LIMIT - len(said))
+        lines.append(one_line(_shortened(about, room) + said, WARNING_LIMIT))
+    return lines
 
 
 def line(finding: Finding, at: str = "") -> str:
-    """Return `<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
+    """Return `<field>: <what must hold> (<rule-id>)`; the field is `at`, or else the finding's whole path."""
     return f"{of_field(finding, at)} ({finding.rule})"
 
 
@@ -127,7 +134,7 @@ def concise(finding: Finding) -> str:
 
 
 def of_field(finding: Finding, at: str = "") -> str:
-    """Return `<field>: <what must hold>`; the field, `at` if given, is the subject of most messages."""
+    """Return `<field>: <what must hold>`; the field is `at`, or else the finding's whole path."""
     at = at or path_text(finding.path)
     return f"{at}: {finding.message}" if at else finding.message
 
@@ -141,10 +148,10 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     """
     Return `<object>: <field>: <what must hold>; found <value>; <fix> (evenkeel <rule>); <help>`.
 
-    Lint says no object, and not who speaks: then the end is `(<rule>); <help>`.
+    Without `about`, as in lint, no object comes first, and the end is `(<rule>); <help>`.
 
-    A value that the message or the fix already names is left out.  So that rule and help have room, first the value is
-    left out, then the fix, then the end of the message.
+    A value that the message or the fix already names is left out.  If the line would exceed `limit`, first the value is
+    left out, then the fix, then the end of the message, but never the rule and the help.
     """
     tail = with_helps(mark(finding.rule) if about else f" ({finding.rule})", finding.help)
     room, fix = limit - len(tail), f"; {finding.fix}"
@@ -152,12 +159,12 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
     named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
     value = "" if named else f"; found {finding.found}"
-    more = next((part for part in (f"{value}{fix}", fix) if len(text) + len(part) <= room), "")
-    return one_line(text + more, room) + tail
+    ending = next((part for part in (f"{value}{fix}", fix) if len(text) + len(part) <= room), "")
+    return one_line(text + ending, room) + tail
 
 
 def denial(findings: Sequence[Finding], about: str, help_line: str = "") -> Denial:
-    """Return a denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
+    """Return a denial for people and for programs; of more than MOST_LINES errors, the others are only counted."""
     shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
     lines = [in_full(finding, at, about) for finding, at in shown]
     if more := findings[MOST_LINES:]:
@@ -177,17 +184,17 @@ def summary(findings: Iterable[Finding]) -> str:
     for finding in findings:
         shown.append(f"{finding.severity} {finding.rule} {short_path(finding.path)}")
         length += len(shown[-1])
-        if length > SUMMARY_LIMIT:  # What comes after is not shown.
+        if length > SUMMARY_LIMIT:  # The rest would be cut.
             break
     return one_line("; ".join(shown), SUMMARY_LIMIT)
 
 
 class FindingTexts(NamedTuple):
-    """All that goes back of the findings: a denial, warnings, and an audit annotation."""
+    """All that an answer says of findings."""
 
     denial: Denial
     warnings: tuple[str, ...]
-    summary: str
+    summary: str  # an audit annotation
 
 
 def worded(
@@ -199,9 +206,10 @@ def worded(
     help_line: str,
 ) -> FindingTexts:
     """
-    Return what to say of `findings` on the object `about`: some deny, some warn, some of these are to deny.
+    Return what to say of all `findings` on the object `about`.
 
-    The `help` of the policy stands in the denial, or else in the warnings.
+    Those in `denying`, `warning` and `noticed` deny, warn, or are announced to deny from some day on.  `help_line`, the
+    `help` of the policy, is in the denial, or else in the warnings.
     """
     about = object_name(about)
     warned = warnings(warning, about, noticed, "" if denying else help_line)
@@ -209,19 +217,19 @@ def worded(
 
 
 def some(names: Iterable[str], most: int = 3) -> str:
-    """Return the first names, in the order of the alphabet, and how many more there are: `a, b, c and 2 more`."""
+    """Return the first names in alphabetical order, and how many more there are: `a, b, c and 2 more`."""
     return first_of(sorted(names), most, NAME_LIMIT)
 
 
 def first_of(names: Iterable[str], most: int = 5, limit: int = LINE_LIMIT) -> str:
     """Return the first `most` names as they come, each cut at `limit`, and how many more there are."""
-    every = list(names)
-    shown = ", ".join(one_line(name, limit) for name in every[:most])
-    return f"{shown} and {len(every) - most:,} more" if len(every) > most else shown
+    all_names = list(names)
+    shown = ", ".join(one_line(name, limit) for name in all_names[:most])
+    return f"{shown} and {len(all_names) - most:,} more" if len(all_names) > most else shown
 
 
 class CausesError(ValueError):
-    """What cannot be used, with one printable line for each of its `causes`."""
+    """What cannot be used; each of its `causes` is one printable line."""
 
     def __init__(self, causes: Iterable[str]) -> None:
         self.causes = tuple([one_line(cause, LINE_LIMIT) for cause in causes])
