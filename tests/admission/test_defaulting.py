@@ -867,7 +867,7 @@ def test_a_person_who_writes_the_same_by_hand_is_warned_of_it():
 def test_what_is_only_an_info_is_not_compared_with_what_evenkeel_gives(monkeypatch):
     """It neither denies nor warns, and the comparison looks at every ReplicaSet of the namespace."""
     asked = []
-    monkeypatch.setattr(admission, "given", lambda *_: asked.append(1) or NEVER)
+    monkeypatch.setattr(admission, "audited_as_defaulted", lambda *_: asked.append(1) or NEVER)
     for rules in ({}, {"counts-tainted-nodes": "warning"}):
         policies, obj = policy(rules=rules), pod(constraint(topologyKey="kubernetes.io/hostname"))
         review(request(obj), VALIDATE, policies, snapshot(*CLUSTER), FEATURES)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webhook.kubernetes.workload import MOST_TEMPLATES, Workload
 
 MOST_CONSTRAINTS, MOST_SELECTOR_VALUES = 100, 700  # of one object
-AT_MOST = f"constraints, at most {MOST_CONSTRAINTS} can be judged"  # after their number
+AT_MOST = f"constraints, at most {MOST_CONSTRAINTS} can be judged"  # follows the number
 TOO_MANY_VALUES = f"found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged"
 
 
@@ -23,12 +23,12 @@ def weigh(workloads: Sequence[Workload]) -> None:
 
 
 def weigh_constraints(lists: Sequence[object]) -> None:
-    """Raise TooLarge if lists of constraints are more than can be judged; does not recurse."""
+    """Raise TooLarge if these lists of constraints are more than can be judged."""
     count = sum([len(constraints) for constraints in lists if isinstance(constraints, list)])
     if count > MOST_CONSTRAINTS:
         raise TooLarge(f"found {count} {AT_MOST}")
     values = list(lists)
-    for value in values:  # the loop appends to it
+    for value in values:  # The loop appends to the list: recursion would fail on values that are nested too deep.
         if isinstance(value, dict | list):
             values += value.values() if isinstance(value, dict) else value
             if len(values) - len(lists) > MOST_SELECTOR_VALUES:

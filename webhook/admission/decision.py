@@ -17,8 +17,6 @@ MAKE_SMALLER = "make it smaller: an enforced rule must be able to judge it"
 
 
 class Outcome(StrEnum):
-    """The outcome of a request."""
-
     ALLOWED = "allowed"
     WARNED = "warned"
     DEFAULTED = "defaulted"
@@ -33,24 +31,18 @@ NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
 class Decision(NamedTuple):
-    """
-    The outcome of a request, and the reasons for it.
-
-    `status` is a metav1.Status, and None if the request is allowed; `patch` is a JSON patch.  `error` says why there
-    is no verdict; it is empty if there is one.  `unknown_labels_of` is the namespace whose labels decide on some of the
-    findings, and are not known.
-    """
+    """The outcome of a request, and the reasons for it."""
 
     outcome: Outcome = Outcome.ALLOWED
-    status: Mapping[str, object] | None = None
-    patch: tuple[Mapping[str, object], ...] = ()
+    status: Mapping[str, object] | None = None  # a metav1.Status; None if the request is allowed
+    patch: tuple[Mapping[str, object], ...] = ()  # a JSON patch
     warnings: tuple[str, ...] = ()
     audit_annotations: Mapping[str, str] = NO_ANNOTATIONS
     findings: tuple[Finding, ...] = ()
     defaulted: Defaults | Undefaulted | None = None
     skipped: tuple[Skipped, ...] = ()
-    error: str = ""
-    unknown_labels_of: str = ""
+    error: str = ""  # why there is no verdict; "" if there is one
+    unknown_labels_of: str = ""  # the namespace whose labels decide on some findings, and are not known
 
     @property
     def allowed(self) -> bool:
@@ -78,9 +70,9 @@ def not_judged(
     """
     Return the answer to the object `about`, which is too large or too deep to judge: the policy's `onError`.
 
-    `enforcement` is what is in force for it; where that is not known, the mildest.  If a rule is `enforced`, the object
-    is denied: otherwise a developer could evade the rule with a large object.  If `known`, the constraints have not
-    changed, and the object is allowed.
+    enforcement  what is in force for the object; "" if that is not known: then the mildest counts
+    enforced     a rule is: the object is denied, or else a developer could evade the rule with a large object
+    known        the constraints have not changed: the object is allowed
     """
     if enforced:
         why = f"{wording.object_name(about)}: {message}; {MAKE_SMALLER}"

@@ -44,36 +44,28 @@ REASONS = {
     "would-be-denied": "the policy denies the Pod with the default constraints, and not without them",
     "would-be-invalid": "with the default constraints, the API server would refuse the Pod",
 }
-
-
 # Reasons that somebody can do something about, in the policy, the Pod or the cluster; they are logged at info.
 UNTOLD_REASONS = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
 ADDED_LABELS = frozenset(key for kind in KINDS for key in kind.added_labels)
 
 
 class Defaults(NamedTuple):
-    """
-    Constraints for a Pod, as JSON, and the selector they share; `source` are the objects that the selector comes from.
+    """Default constraints for a Pod."""
 
-    An object is named as `Kind/name`.  `patch` is the JSON patch that writes the constraints into the Pod, `note` the
-    value of the annotation that names their source.  `lacking` says why some of the policy's constraints are not among
-    them, and `left_out` everything that is not written and why.
-    """
-
-    constraints: tuple[Mapping[str, object], ...]
-    selector: Selector
-    source: tuple[str, ...]
-    patch: tuple[Mapping[str, object], ...]
-    note: str
-    lacking: str = ""
-    left_out: tuple[str, ...] = ()
+    constraints: tuple[Mapping[str, object], ...]  # as JSON
+    selector: Selector  # the same for all
+    source: tuple[str, ...]  # the objects that the selector comes from, each as `Kind/name`
+    patch: tuple[Mapping[str, object], ...]  # a JSON patch that writes the constraints into the Pod
+    note: str  # the value of the annotation that names their source
+    lacking: str = ""  # why some of the policy's constraints are not among them
+    left_out: tuple[str, ...] = ()  # all that is not written, and why
 
     @property
     def summary(self) -> str:
         """The constraints in short, without the selector."""
         return ", ".join(
-            f"{each['topologyKey']} (maxSkew {each['maxSkew']}, {each['whenUnsatisfiable']})"
-            for each in self.constraints
+            f"{constraint['topologyKey']} (maxSkew {constraint['maxSkew']}, {constraint['whenUnsatisfiable']})"
+            for constraint in self.constraints
         )
 
 
@@ -94,8 +86,10 @@ def default_constraints(
     Return the constraints that kube-scheduler would apply to the new Pod `obj` of `user` if it had the policy's
     defaults.
 
-    (podTopologySpread.buildDefaultConstraints)  Unlike the scheduler, this keeps matchLabelKeys.  It omits keys that
-    the derived selector already has, because the API server rejects a key in both.
+    Unlike the scheduler, this keeps matchLabelKeys, but no keys that the derived selector has: the API server rejects a
+    key in both.
+
+    upstream: PodTopologySpread.buildDefaultConstraints
     """
     reason, defaulting = exempt(pod, in_force), in_force.defaulting
     if reason is not None or defaulting is None:
@@ -119,14 +113,14 @@ def default_constraints(
     if errors := validate(constraints, pod.labels, pod.path, merged=False, features=terms.features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
     denying = _denying(pod, constraints, in_force, user, terms)
-    if denying and not denying_findings(pod, in_force, user, terms):
+    if denying and not denying_findings(pod, in_force, user, terms):  # A Pod that is denied anyway gets defaults.
         return Undefaulted("would-be-denied", line(denying[0]))
     left_out = _left_out(suited, derived.selector)
     note = _note(in_force.override, derived.sources, left_out)
     patch = _patch(obj, constraints, note)
     if patch is None:
         return Undefaulted("malformed")
-    if len(patch) == 1:
+    if len(patch) == 1:  # without the annotation
         left_out.append(
             f"annotation {DEFAULTED_BY_ANNOTATION}: the Pod's annotations would exceed {MOST_ANNOTATION_BYTES} bytes"
         )
@@ -143,9 +137,11 @@ def _left_out(suited: SuitedDefaults, selector: Selector) -> list[str]:
 
 
 def _note(override: str | None, sources: Sequence[str], left_out: Sequence[str]) -> str:
-    by = "policy" if override is None else f"override {override}"
-    named = ", ".join((*sources[:10], *(["…"] if sources[10:] else [])))
-    parts = [by, f"selector from {named}", *[f"left out {each}" for each in left_out]]
+    defaulted_by = "policy" if override is None else f"override {override}"
+    shown = [*sources[:10]]
+    if len(sources) > len(shown):
+        shown.append("…")
+    parts = [defaulted_by, f"selector from {', '.join(shown)}", *[f"left out {part}" for part in left_out]]
     return one_line("; ".join(parts), LINE_LIMIT)
 
 
@@ -153,9 +149,9 @@ def _patch(
     obj: Mapping[str, object], constraints: Sequence[Mapping[str, object]], note: str
 ) -> tuple[Mapping[str, object], ...] | None:
     """
-    Return the JSON patch that writes constraints and the annotation on them; it only adds.
+    Return the JSON patch that adds the constraints and the annotation on them; None if `obj` is malformed.
 
-    It leaves out the annotation if the API server would refuse the Pod with it.  None if `obj` is malformed.
+    It leaves out the annotation if the API server would refuse the Pod with it.
     """
     spec, metadata = obj.get("spec"), obj.get("metadata")
     if not isinstance(spec, dict) or not isinstance(metadata, dict):
@@ -168,50 +164,54 @@ def _patch(
         return None
     if annotation_bytes({**annotations, DEFAULTED_BY_ANNOTATION: note}) > MOST_ANNOTATION_BYTES:
         return (spread,)
-    escaped = DEFAULTED_BY_ANNOTATION.replace("/", "~1")
+    escaped = DEFAULTED_BY_ANNOTATION.replace("/", "~1")  # as JSON Pointer asks
     return spread, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
 
 
-def given(
+def audited_as_defaulted(
     obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, user: str, terms: Terms
 ) -> Audited:
     """
-    Return whether findings on `pod`, which is `obj`, are only audited, since evenkeel gives it the same constraints.
+    Return whether findings on `pod`, which is `obj`, are only audited, because its constraints are evenkeel's defaults.
 
-    Its annotation proves nothing, for anybody may write it, so the constraints are computed anew.  A copy, as `kubectl
-    debug --copy-to` makes it, has no owner, no annotations and, unless asked otherwise, no labels.  A Pod without an
-    owner is taken for a copy if it has no labels, or if it or its selector has a label that only a controller adds.
-    For enforced rules a copy must have all labels of the original, or none: a Pod without labels belongs to no
-    workload, and no constraint could spread it.
+    Anybody may write the annotation, so it proves nothing, and the defaults are computed again.
+
+    A copy of a Pod with defaults has them, too.  `kubectl debug --copy-to` makes copies without an owner, without
+    annotations and, by default, without labels.  So a Pod without an owner counts as a copy if it has no labels, or if
+    it or its selector has a label that only a controller adds.  For enforced rules a copy must have all labels of the
+    original, or none: a Pod without labels belongs to no workload, and no constraint could spread it.
     """
     if not pod.has_constraints or terms.snapshot is None or len(pod.labels) > MOST_SELECTOR_VALUES:
         return NEVER
-    if DEFAULTED_BY_ANNOTATION in pod.annotations and _gives(obj, pod, namespace_labels, user, terms):
+    if DEFAULTED_BY_ANNOTATION in pod.annotations and _has_defaults(obj, pod, namespace_labels, user, terms):
         return Audited(True, True)
     constraints = () if pod.owner is not None else parse_constraints(pod.raw_constraints, {}, terms.features)
     if not constraints:
         return NEVER
     original = _original(pod, constraints, terms.snapshot)
-    unlabelled = pod.labels.keys() <= TOPOLOGY_LABELS
-    made = unlabelled or not ADDED_LABELS.isdisjoint(original.labels)
+    unlabelled = pod.labels.keys() <= TOPOLOGY_LABELS  # The API server adds these at binding.
+    is_copy = unlabelled or not ADDED_LABELS.isdisjoint(original.labels)
     relabelled = not pod.labels.items() <= original.labels.items()
-    if not made or relabelled or not _gives(obj, original, namespace_labels, user, terms):
+    if not is_copy or relabelled or not _has_defaults(obj, original, namespace_labels, user, terms):
         return NEVER
     return Audited(True, unlabelled or original.labels == pod.labels)
 
 
-def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, user: str, terms: Terms) -> bool:
+def _has_defaults(
+    obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, user: str, terms: Terms
+) -> bool:
     """
-    Return whether the policy gives `pod`, or would give it with or without Karpenter, the constraints that it has, as
-    it was when it had no node, and allows them.
+    Return whether the constraints of `pod` are the policy's defaults for it, and the policy allows them.
+
+    They may date from before Karpenter came or went, and from before the Pod had a node.
     """
     bare = replace(pod, raw_constraints=None, node_name="")
     in_force = terms.policy.in_force(bare, namespace_labels)
-    given = default_constraints(obj, bare, in_force, user, terms)
-    if not isinstance(given, Defaults) or in_force.defaulting is None:
+    defaulted = default_constraints(obj, bare, in_force, user, terms)
+    if not isinstance(defaulted, Defaults) or in_force.defaulting is None:
         return False
     features = terms.features
-    for constraints in once_given(in_force.defaulting, given.constraints):
+    for constraints in once_given(in_force.defaulting, defaulted.constraints):
         written = list(constraints)
         forms = (written, as_stored(written, pod.labels, features))
         if any(same(pod.raw_constraints, form, features) for form in forms):
@@ -221,41 +221,46 @@ def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | 
 
 def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: ClusterView) -> Workload:
     """
-    Return the Pod of which `copy` is one, if evenkeel gave it `constraints`: with the labels that they ask for.
+    Guess the Pod of which `copy` is a copy, if evenkeel gave it `constraints`.
 
-    It may have had an annotation by which rules are ignored that are not enforced.  Its owner is the controller whose
-    selector is in that of the constraints, with all in it that no Service has.
+    Its labels are those of the copy, and those that the selectors of the constraints ask for.  Its owner is the
+    controller whose selector, with those of the Services, makes up the constraints' selector.  All rules that are not
+    enforced are ignored, because the original may have had that annotation.
     """
-    asked = {
+    # A key may be asked for twice, with one value and with several: reversed, the one value comes last, and stays.
+    selected_labels = {
         requirement.key: requirement.values[0]
         for constraint in constraints
-        for requirement in reversed(constraint.selector.requirements)  # in one of several values before in the only one
+        for requirement in reversed(constraint.selector.requirements)
         if requirement.operator in (EQUALS, IN) and requirement.values
     }
-    original = replace(copy, labels={**copy.labels, **asked}, ignored_rules=frozenset(RULES))
+    original = replace(copy, labels={**copy.labels, **selected_labels}, ignored_rules=frozenset(RULES))
     first = constraints[0]
+    # The API server has merged the matchLabelKeys into the selector.
     derived = {
         requirement for requirement in first.selector.requirements if requirement.key not in first.match_label_keys
-    }  # since merged
+    }
     services = snapshot.services_of(copy.namespace, original.labels)
-    left = derived.difference(*(equals(service.selector) for service in services))
-    for kind in SELECTOR_KINDS if left else ():
+    of_controller = derived.difference(*(equals(service.selector) for service in services))
+    if not of_controller:  # The Services account for the whole selector.
+        return original
+    for kind in SELECTOR_KINDS:
         for controller in snapshot.controllers.get((copy.namespace, *kind), {}).values():
             selector = controller.selector
-            if selector is not None and left <= set(selector.requirements) <= derived:
+            if selector is not None and of_controller <= set(selector.requirements) <= derived:
                 return replace(original, owner=Owner(*kind, controller.name, controller.uid))
     return original
 
 
 def _denying(pod: Workload, constraints: object, in_force: InForce, user: str, terms: Terms) -> list[Finding]:
-    """Return the findings that deny a Pod with these constraints, if `user` wrote them."""
+    """Return the findings that would deny a Pod if `user` had written these constraints."""
     if all(RULES[rule].kept_by_defaults for rule in in_force.errors):
         return []
     return denying_findings(replace(pod, raw_constraints=constraints), in_force, user, terms)
 
 
 def exempt(pod: Workload, policy: InForce) -> str | None:
-    """Return the reason why a Pod gets no defaults whatever the cluster is: a key of REASONS, None if there is none."""
+    """Return why a Pod gets no defaults, whatever is in the cluster: a key of REASONS, or None."""
     if pod.has_constraints:
         return "has-constraints"
     if pod.labels.get(SKIP_LABEL) == "true":
@@ -274,11 +279,10 @@ def exempt(pod: Workload, policy: InForce) -> str | None:
 
 
 def _constraint(default: Mapping[str, object], selector: Selector, label_selector: object) -> dict[str, object]:
-    selected = {**default, "labelSelector": label_selector}
+    constraint = {**default, "labelSelector": label_selector}
     keys = default.get("matchLabelKeys")
     if isinstance(keys, list):
-        left = [key for key in keys if key not in selector.keys]
-        selected["matchLabelKeys"] = left
-        if not left:
-            del selected["matchLabelKeys"]
-    return selected
+        constraint["matchLabelKeys"] = [key for key in keys if key not in selector.keys]
+        if not constraint["matchLabelKeys"]:
+            del constraint["matchLabelKeys"]
+    return constraint

@@ -1,4 +1,4 @@
-"""Whether a finding denies an object: if that belongs to a controller, its denial would reach nobody."""
+"""Whether a finding denies an object.  What a controller creates is mostly only audited: nobody would see a denial."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHAIN = {
 }
 MANAGER = "system:kube-controller-manager"  # Without --use-service-account-credentials, all controllers have this one.
 ACCOUNTS = "system:serviceaccount:kube-system:"
-CONTROLLERS = frozenset(  # The users that they may be.
+CONTROLLERS = frozenset(  # the users that a built-in controller may be
     {MANAGER, *(ACCOUNTS + account for owners in CHAIN.values() for account in owners.values())}
 )
 
@@ -35,37 +35,33 @@ LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut be
 
 
 class Audited(NamedTuple):
-    """Whether findings go only to the audit log, for enforced rules and for `others`."""
+    """Whether findings go only to the audit log.  The order lets `Finding.enforced` be the index."""
 
-    others: bool
-    enforced: bool
+    others: bool  # findings of rules that are not enforced
+    enforced: bool  # findings of enforced rules
 
 
 NEVER = Audited(False, False)
 
 
 class JudgedFinding(NamedTuple):
-    """
-    A finding, and its effect: it `warns` unless it denies, and `would_deny` if the enforcement were Deny.
-
-    `announces` says whether the day from which it denies is told, also where the API server itself warns about it.
-    """
+    """A finding, and its effect."""
 
     finding: Finding
-    would_deny: bool
+    would_deny: bool  # it denies if the enforcement is Deny
     denies: bool
-    warns: bool
-    announces: bool
+    warns: bool  # unless it denies
+    announces: bool  # from when on it denies, if it has a notice; also if the API server itself warns of it
 
 
 def judge_finding(
     finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool = False, excepted: Audited = NEVER
 ) -> JudgedFinding:
     """
-    Return a finding on a workload that `user` sends, with whether it denies or warns.
+    Return a finding on a workload that `user` sends, with its effect.
 
-    What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.  What denies names
-    the owner as the place to mend: of a Job that a person made of a CronJob, the error is in the CronJob.
+    It neither denies nor warns if it is only audited, because of the owner or by `excepted`.  If it denies, its fix
+    names the owner: if a person makes a Job of a CronJob, the error is in the CronJob.
     """
     owner = workload.owner
     owned = audited(workload, user, rules.owned_objects) if owner is not None else NEVER
@@ -74,12 +70,14 @@ def judge_finding(
     enforcement = rules.of_enforced if finding.enforced else rules.enforcement
     would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
     if would_deny and owner is not None:
-        named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
-        finding = finding._replace(fix=f"change its owner, {named}: {finding.fix}")
-    told = finding.severity in TOLD and not only_audited and enforcement != AUDIT
-    warns, denies = told and not finding.said_by_api_server, would_deny and enforcement == DENY
-    new = would_deny or finding.severity is not Severity.ERROR  # Otherwise the object had this error before.
-    return JudgedFinding(finding, would_deny, denies, warns, announces=told and new and not denies)
+        owner_name = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
+        finding = finding._replace(fix=f"change its owner, {owner_name}: {finding.fix}")
+    is_told = finding.severity in TOLD and not only_audited and enforcement != AUDIT
+    warns = is_told and not finding.said_by_api_server
+    denies = would_deny and enforcement == DENY
+    # An error that the object had before will not deny an update of it either.
+    will_deny = would_deny or finding.severity is not Severity.ERROR
+    return JudgedFinding(finding, would_deny, denies, warns, announces=is_told and will_deny and not denies)
 
 
 def denying_findings(workload: Workload, rules: InForce, user: str, terms: Terms) -> list[Finding]:
@@ -88,16 +86,16 @@ def denying_findings(workload: Workload, rules: InForce, user: str, terms: Terms
         return []
     settings = {rule: rules.settings[rule] for rule in rules.errors}
     findings = find_all(workload, settings, terms.snapshot, terms.features).findings
-    judged = [judge_finding(finding, workload, rules, user) for finding in findings]
-    return [each.finding for each in judged if each.denies]
+    judged_findings = [judge_finding(finding, workload, rules, user) for finding in findings]
+    return [judged.finding for judged in judged_findings if judged.denies]
 
 
 def audited(workload: Workload, user: str, owned_objects: str) -> Audited:
     """
     Return whether findings on a workload with an owner are only audited, if `user` sends it.
 
-    They are unless `ownedObjects` is Deny, because nobody sees the denial; those of enforced rules only if the owner's
-    controller sends it.
+    They are, unless `ownedObjects` is Deny, because nobody sees a denial.  Those of enforced rules are only if the
+    owner's controller sends the object.
     """
     if owned_objects == DENY:
         return NEVER
@@ -108,8 +106,8 @@ def sent_by_controller(workload: Workload, user: str) -> bool:
     """
     Return whether the built-in controller of the workload's owner sends it, and no one else with an owner reference.
 
-    Any user can write an owner reference, also to an object of their own that never gets any Pods: its controller then
-    adopts those that are written by hand.
+    Anyone can write an owner reference to evade a rule, also to an object made only for that: its controller adopts
+    Pods that are written by hand.
     """
     if workload.owner is None:
         return False

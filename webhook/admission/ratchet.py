@@ -50,14 +50,11 @@ def keeps_constraints(request: AdmissionRequest) -> bool:
 
 
 class OldFindings:
-    """
-    How bad each finding was that the old object had, by its mistake; None if it was too large to judge.
-
-    Only those of severity error are known: others are never asked for.
-    """
+    """The findings of severity error that the old object had; None stands for an object too large to judge."""
 
     def __init__(self, findings: Iterable[tuple[Workload, Finding]] | None) -> None:
-        self._known = findings is not None
+        self._judged = findings is not None
+        # The extents of all findings on a mistake, sorted; by the mistake, and whether its rule is enforced.
         self._extents: dict[tuple[Mistake, bool], list[int]] = {}
         self._identities: set[FindingIdentity] = set()
         for workload, finding in findings or ():
@@ -70,44 +67,48 @@ class OldFindings:
         """
         Return for each finding whether it is old: the old object had one of the same mistake, as bad or worse.
 
-        Each old finding excuses one; only errors need it.  What the update did to the constraint does not matter,
-        whether it was moved, relaxed or given another topology key, as long as the rule finds no more than before, and
-        nothing worse, in the same place of the object.  Where it finds more, those on constraints that were there
-        before come first, so that a denial names what was added.
+        Each old finding excuses one; only errors need it.  The update may have moved or relaxed the constraint, or
+        given it another topology key: what counts is that the rule finds no more than before, and nothing worse, in the
+        same place of the object.  If it finds more, the findings on constraints of the old object are excused first, so
+        that a denial names what was added.
 
-        A finding of an enforced rule is old only where the rule was enforced, and the old object could be judged.
+        A finding of an enforced rule is old only if the rule was enforced before, and the old object could be judged.
         """
-        if not self._known:
+        if not self._judged:
             return [not finding.enforced for _, finding in findings]
-        left = {mistake: [*extents] for mistake, extents in self._extents.items()}
+        unused = {mistake: [*extents] for mistake, extents in self._extents.items()}
         errors = [i for i, (_, finding) in enumerate(findings) if finding.severity is Severity.ERROR]
         familiar_first = sorted(errors, key=lambda i: identity(*findings[i]) not in self._identities)
-        excused = {i for i in familiar_first if _take(left, *findings[i])}
+        excused = {i for i in familiar_first if _take(unused, *findings[i])}
         return [i in excused for i in range(len(findings))]
 
 
-def _take(left: Mapping[tuple[Mistake, bool], list[int]], workload: Workload, finding: Finding) -> bool:
-    """Remove from `left` the mildest old extents that excuse those of this one; return whether all are excused."""
+def _take(unused: Mapping[tuple[Mistake, bool], list[int]], workload: Workload, finding: Finding) -> bool:
+    """Remove from `unused` the mildest old extents that excuse those of the finding; return whether all are excused."""
     mistake = _mistake(workload, finding)
-    known = [left.get((mistake, enforced), []) for enforced in ((True,) if finding.enforced else (False, True))]
-    return all(_excuses(known, extent) for extent in finding.extents)
+    # Any old finding excuses one of a rule that is not enforced; first those that can excuse no others.
+    enforcements = (True,) if finding.enforced else (False, True)
+    old_extents = [unused.get((mistake, enforced), []) for enforced in enforcements]
+    return all(_take_one(old_extents, extent) for extent in finding.extents)
 
 
-def _excuses(known: Sequence[list[int]], extent: int) -> bool:
-    for extents in known:
-        at = bisect_left(extents, extent)
-        if at < len(extents):
-            del extents[at]
+def _take_one(old_extents: Sequence[list[int]], extent: int) -> bool:
+    """Remove the first old extent that is as bad or worse, from the first sorted list that has one."""
+    for extents in old_extents:
+        mildest = bisect_left(extents, extent)
+        if mildest < len(extents):
+            del extents[mildest]
             return True
     return False
 
 
 def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: Terms) -> OldFindings:
     """
-    Return the findings in the old object today, including those that annotations or other findings silenced.
+    Return the errors that the rules find in the old object today, also those that an annotation silenced.
 
-    Each template is judged by what is in force for it, and not for the one that replaces it: whoever brings an object
-    under other rules, by a label say, must keep them.  Only the rules that deny in `in_force` are asked.
+    Each old template is judged by what is in force for itself, not for the template that replaces it: whoever brings an
+    object under other rules, for example by a label, must follow them.  Only rules that deny by `in_force`, which is of
+    the new object, run.
     """
     try:
         weigh(request.before)
@@ -133,20 +134,24 @@ def _findings(workload: Workload, denying: Set[str], terms: Terms) -> Sequence[F
 
 def _mistake(workload: Workload, finding: Finding) -> Mistake:
     """
-    Return what two findings share if one may excuse the other.
+    Return what two findings must share so that one may excuse the other.
 
-    That is the rule, what it wants of the whole workload, and the place of the workload in objects of its kind; items
-    of a list share one, as they may move in it.
+    That is the rule, what it wants of the whole workload, and the place of the workload in objects of its kind.  All
+    items of a list have the same place, because they may move in it.
     """
     wanted = finding.wanted if len(finding.path) <= len(workload.path) else ""
     return finding.rule, wanted, workload.kind.anchor
 
 
 def identity(workload: Workload, finding: Finding) -> FindingIdentity:
-    """Return the path of a finding without the index, which stays the same where its constraint moves in the list."""
-    names, at = tuple([part for part in finding.path if isinstance(part, str)]), len(workload.path)
-    index = finding.path[at : at + 1]
-    if not index:
+    """
+    Return what stays the same of a finding if its constraint moves in the list.
+
+    That is the rule, the constraint's topologyKey and whenUnsatisfiable, and the path without indices.
+    """
+    names = tuple([part for part in finding.path if isinstance(part, str)])
+    index = finding.path[len(workload.path) :][:1]
+    if not index:  # It is about all constraints.
         return finding.rule, finding.wanted, "", names
     constraint = as_mapping(value_at(workload.raw_constraints, index))
     key, action = constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")

@@ -24,35 +24,26 @@ NO_OBJECT: Mapping[str, object] = {}
 
 
 class AdmissionRequest(NamedTuple):
-    """
-    What kube-apiserver asks, in one phase: "mutate" or "validate".
-
-    `kind` is (group, kind), and `user` the name of the user who sends the object.  A `dry_run` changes nothing, such as
-    that of `kubectl diff`.  `workloads` are those of the object, and `before` those of the old object; both are empty
-    where the operation or the kind is not judged.  `owner` is the object's owner reference with `controller: true`.  A
-    request that `lacks_constraints` creates a Pod that may be given defaults.
-
-    If it could not be read: `unread` is why only the uid could be, `malformed` what is wrong with the request, and
-    `defect` an exception in evenkeel.
-    """
+    """What kube-apiserver asks."""
 
     uid: str
-    phase: str
+    phase: str  # MUTATE or VALIDATE
     operation: str = ""
     namespace: str = ""
-    kind: tuple[str, str] = ("", "")
+    kind: tuple[str, str] = ("", "")  # (group, kind)
     name: str = ""
-    user: str = ""
-    dry_run: bool = False
+    user: str = ""  # the name of the user who sends the object
+    dry_run: bool = False  # nothing is stored, as with `kubectl diff`
     obj: Mapping[str, object] = NO_OBJECT
     old: Mapping[str, object] = NO_OBJECT
-    workloads: tuple[Workload, ...] = ()
-    before: tuple[Workload, ...] = ()
-    owner: Owner | None = None
-    lacks_constraints: bool = False
-    unread: str = ""
-    malformed: str = ""
-    defect: Exception | None = None
+    workloads: tuple[Workload, ...] = ()  # of the object; empty if the operation or the kind is not judged
+    before: tuple[Workload, ...] = ()  # of the old object
+    owner: Owner | None = None  # the owner reference with `controller: true`
+    lacks_constraints: bool = False  # it creates a Pod that may be given defaults
+    # Set only if the request could not be read.
+    unread: str = ""  # why only the uid could be
+    malformed: str = ""  # what is wrong with it
+    defect: Exception | None = None  # an exception in evenkeel
 
     @classmethod
     def of(
@@ -66,28 +57,28 @@ class AdmissionRequest(NamedTuple):
         user: str = "",
     ) -> AdmissionRequest:
         """
-        Return the request that kube-apiserver makes of `obj`; `namespace` is used if the object has none.
+        Return the request that kube-apiserver makes of `obj`, in its own namespace or else in `namespace`.
 
-        A namespace that is no string is not replaced: nobody knows which one is meant.
+        A namespace that is no string reads as "": nobody knows which one is meant.
         """
         api_version, kind, own_namespace, name = texts_at(
             obj, "apiVersion", "kind", "metadata.namespace", "metadata.name"
         )
-        goes_to = own_namespace if value_at(obj, ("metadata", "namespace")) else namespace
+        namespace = own_namespace if value_at(obj, ("metadata", "namespace")) else namespace
         operation = CREATE if old is None else UPDATE
-        workloads = parse_workloads(obj, kinds, goes_to)
+        workloads = parse_workloads(obj, kinds, namespace)
         return cls(
             uid="",
             phase=phase,
             operation=operation,
-            namespace=goes_to,
+            namespace=namespace,
             kind=(api_version.rpartition("/")[0], kind),
             name=name,
             user=user,
             obj=obj,
             old=NO_OBJECT if old is None else old,
             workloads=workloads,
-            before=() if old is None else parse_workloads(old, kinds, goes_to),
+            before=() if old is None else parse_workloads(old, kinds, namespace),
             owner=workloads[0].owner if workloads else None,
             lacks_constraints=_lacks_constraints(phase, operation, workloads),
         )
@@ -95,9 +86,9 @@ class AdmissionRequest(NamedTuple):
 
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) -> AdmissionRequest:
     """
-    Return the AdmissionReview's `request`; what has the wrong type reads as if it were absent.
+    Return the AdmissionReview's `request`; a field of a wrong type reads as if it were absent.
 
-    The workloads are in the request's namespace: in the mutating phase the object may not have one yet.
+    The workloads get the request's namespace: in the mutating phase the object may not have one yet.
     """
     obj, old = raw.get("object"), raw.get("oldObject")
     operation, namespace, name, group, kind, user = texts_at(
@@ -114,7 +105,7 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) 
                 workloads = parse_workloads(obj, kinds, namespace)
                 if operation == UPDATE and isinstance(old, dict):
                     before = parse_workloads(old, kinds, namespace)
-            except Exception as error:  # a defect must cost neither the uid nor the name of the object
+            except Exception as error:  # Despite a defect, the answer must name the uid and the object.
                 defect = error
     return AdmissionRequest(
         uid=uid,

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from webhook.admission.cost import TooLarge, weigh
 from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
-from webhook.admission.defaulting import Undefaulted, default_constraints, given
+from webhook.admission.defaulting import Undefaulted, audited_as_defaulted, default_constraints
 from webhook.admission.ownership import LONGEST_NAME, NEVER, JudgedFinding, audited, judge_finding
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
@@ -37,7 +37,7 @@ WorkloadJudge = Callable[[Workload, RuleSettings, ClusterView | None, Features],
 def find_applied(
     workload: Workload, settings: RuleSettings, snapshot: ClusterView | None, features: Features
 ) -> Evaluation:
-    """Return what the rules find at apply time, without those that look at Pods: the webhook watches none."""
+    """Return what the rules find at apply time, without those that look at Pods: the webhook knows none."""
     evaluation = find_all(workload, settings, snapshot, features)
     if not evaluation.skipped:
         return evaluation
@@ -50,8 +50,8 @@ def review(request: AdmissionRequest, terms: Terms, judging: WorkloadJudge = fin
     """
     Decide on a request; the same request and terms always give the same decision.
 
-    `judging` finds what the rules say of a workload, for lint knows of more than requests and the cluster show.
-    A request that is malformed is answered with status 400; one that cannot be judged, as `not_judged` says.
+    `judging` runs the rules on a workload; that of lint knows more than a request and the cluster show.  A malformed
+    request is answered with status 400, and one that cannot be judged as `not_judged` says.
     """
     if request.unread:
         enforced = request.phase == VALIDATE and bool(terms.policy.enforced)
@@ -69,13 +69,18 @@ def review(request: AdmissionRequest, terms: Terms, judging: WorkloadJudge = fin
 
 
 def about(request: AdmissionRequest) -> str:
-    """Return the object that a request is about, such as `Deployment shop/web`; generateName stands in for a name."""
+    """Return the object that a request is about, such as `Deployment shop/web`; without a name, by its generateName."""
     name = request.name or (request.workloads[0].name if request.workloads else "")
     return " ".join(filter(None, (request.kind[1], f"{request.namespace}/{name}" if request.namespace else name)))
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
-    """Return whether the request is judged: on /mutate only with earlyAnswer, and only objects without an owner."""
+    """
+    Return whether the request is judged.
+
+    On /mutate, only with earlyAnswer, and only objects without an owner.  No update of a Pod, and of other objects only
+    those that change what is judged.
+    """
     workload = request.workloads[0]
     if request.phase == MUTATE and (not terms.policy.early_answer or workload.owner is not None):
         return False
@@ -91,8 +96,8 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     if isinstance(defaulted, Undefaulted):
         return Decision(defaulted=defaulted)
     if in_force.defaulting_mode == AUDIT:
-        told = one_line(f"{defaulted.summary}; {defaulted.note}", SUMMARY_LIMIT)
-        annotations = {str(Outcome.WOULD_BE_DEFAULTED): told}
+        text = one_line(f"{defaulted.summary}; {defaulted.note}", SUMMARY_LIMIT)
+        annotations = {str(Outcome.WOULD_BE_DEFAULTED): text}
         return Decision(Outcome.WOULD_BE_DEFAULTED, defaulted=defaulted, audit_annotations=annotations)
     return Decision(
         Outcome.DEFAULTED, patch=defaulted.patch, defaulted=defaulted, audit_annotations={"defaulted": defaulted.note}
@@ -110,12 +115,12 @@ def _judge(
     if not terms.foresees or namespace_labels is not None:
         return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped, terms)
     namespace = request.workloads[0].namespace
-    possible = terms.policy.possible(namespace, namespace_labels)
-    terms_by_name = {name: replace(terms, policy=policy) for name, policy in possible.items()}
-    judged, differ = agreed(
-        {name: _judge_workloads(request, None, each, judging, skipped) for name, each in terms_by_name.items()}
-    )
-    return _decide(request, judged, skipped, terms)._replace(unknown_labels_of=namespace if differ else "")
+    by_override = {
+        name: _judge_workloads(request, None, replace(terms, policy=policy), judging, skipped)
+        for name, policy in terms.policy.possible(namespace, namespace_labels).items()
+    }
+    findings, differ = agreed(by_override)
+    return _decide(request, findings, skipped, terms)._replace(unknown_labels_of=namespace if differ else "")
 
 
 def _judge_workloads(
@@ -125,7 +130,7 @@ def _judge_workloads(
     judging: WorkloadJudge,
     skipped: dict[Skipped, None],
 ) -> list[JudgedFinding]:
-    """Return each finding on the workloads, with what becomes of it; add rules that cannot be run to `skipped`."""
+    """Return the findings on the workloads, each with its effect; add rules that cannot be run to `skipped`."""
     in_force = {workload.path: terms.policy.in_force(workload, namespace_labels) for workload in request.workloads}
     old = old_findings(request, in_force.values(), terms) if request.before else None
     findings: list[tuple[Workload, Finding]] = []
@@ -136,23 +141,24 @@ def _judge_workloads(
         skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(findings) if old is not None else [False] * len(findings)
     pod = request.workloads[0]
-    told = pod.is_pod and any(finding.severity in TOLD for _, finding in findings)
-    excepted = given(request.obj, pod, namespace_labels, request.user, terms) if told else NEVER
-    judged: dict[FieldPath, list[JudgedFinding]] = {}
-    for (workload, finding), was_there in zip(findings, excused, strict=True):
+    may_tell = pod.is_pod and any(finding.severity in TOLD for _, finding in findings)
+    excepted = audited_as_defaulted(request.obj, pod, namespace_labels, request.user, terms) if may_tell else NEVER
+    by_workload: dict[FieldPath, list[JudgedFinding]] = {}
+    for (workload, finding), is_old in zip(findings, excused, strict=True):
         rules = in_force[workload.path]
-        exception = excepted if RULES[finding.rule].needs_constraints else NEVER  # found without defaults, too
-        outcome = judge_finding(finding, workload, rules, request.user, old=was_there, excepted=exception)
-        judged.setdefault(workload.path, []).append(outcome)
-    return [each for path, of_workload in judged.items() for each in _shown(of_workload, path)]
+        # A rule that needs no constraints is not about those that evenkeel has added.
+        exception = excepted if RULES[finding.rule].needs_constraints else NEVER
+        judged = judge_finding(finding, workload, rules, request.user, old=is_old, excepted=exception)
+        by_workload.setdefault(workload.path, []).append(judged)
+    return [judged for path, of_workload in by_workload.items() for judged in _shown(of_workload, path)]
 
 
-def _shown(judged: Sequence[JudgedFinding], path: FieldPath) -> Sequence[JudgedFinding]:
+def _shown(findings: Sequence[JudgedFinding], path: FieldPath) -> Sequence[JudgedFinding]:
     """Return the findings of at most one rule for each field of the workload at `path`."""
-    if len(judged) == 1:
-        return judged
-    denying = {i for i, each in enumerate(judged) if each.would_deny}
-    return [judged[i] for i in one_per_field([each.finding for each in judged], len(path) + 2, denying)]
+    if len(findings) == 1:
+        return findings
+    denying = {i for i, judged in enumerate(findings) if judged.would_deny}
+    return [findings[i] for i in one_per_field([judged.finding for judged in findings], len(path) + 2, denying)]
 
 
 def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, error: TooLarge) -> Decision:
@@ -160,7 +166,8 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     in_force = [policy.in_force(workload, namespace_labels) for workload in request.workloads]
     enforcing = [rules for rules in in_force if rules.enforces]
     denies = not all(audited(first, request.user, rules.owned_objects).enforced for rules in enforcing)
-    # A finding that it had before; whoever brings an object under an enforced rule must keep it.
+    # As with old findings, an update that leaves the constraints as they were is allowed, unless it brings the object
+    # under an enforced rule.
     enforced_before = all(policy.in_force(workload, namespace_labels).enforces for workload in request.before)
     known = keeps_constraints(request) and (enforced_before or not denies)
     message = f"{path_text(first.path)}: {error}"
@@ -168,26 +175,26 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
 
 
 def _decide(
-    request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped: Collection[Skipped], terms: Terms
+    request: AdmissionRequest, findings: Sequence[JudgedFinding], skipped: Collection[Skipped], terms: Terms
 ) -> Decision:
-    would_deny = any(each.would_deny for each in judged)
-    denying = [each.finding for each in judged if each.denies]
-    warning = [each.finding for each in judged if each.warns and not each.denies]
-    noticed = [each.finding for each in judged if each.finding.notice and each.announces]
-    if request.phase == MUTATE:  # denies only what the API server would reject anyway
+    if not findings:
+        return Decision(skipped=tuple(skipped)) if skipped else ALLOWED
+    would_deny = any(judged.would_deny for judged in findings)
+    denying = [judged.finding for judged in findings if judged.denies]
+    warning = [judged.finding for judged in findings if judged.warns and not judged.denies]
+    noticed = [judged.finding for judged in findings if judged.finding.notice and judged.announces]
+    if request.phase == MUTATE:  # denies only what the API server would reject anyway; /validate does the rest
         would_deny, warning, noticed = False, [], []
         if not any(finding.rejected_by_api_server for finding in denying):
             denying = []
-    findings = tuple(each.finding for each in judged)
-    if not findings:
-        return Decision(skipped=tuple(skipped)) if skipped else ALLOWED
-    words = wording.worded(about(request), denying, warning, noticed, findings, terms.policy.help)
+    all_findings = tuple(judged.finding for judged in findings)
+    words = wording.worded(about(request), denying, warning, noticed, all_findings, terms.policy.help)
     return Decision(
         _outcome(bool(denying), would_deny, bool(words.warnings)),
         status=_forbidden(request, words.denial) if denying else None,
         warnings=words.warnings,
         audit_annotations={"findings": words.summary},
-        findings=findings,
+        findings=all_findings,
         skipped=tuple(skipped),
     )
 
@@ -201,7 +208,7 @@ def _outcome(denies: bool, would_deny: bool, warns: bool) -> Outcome:
 
 
 def _forbidden(request: AdmissionRequest, denial: wording.Denial) -> Mapping[str, object]:
-    """Return the metav1.Status of a denial, of which kubectl prints the message."""
+    """Return the metav1.Status of a denial; kubectl prints its message."""
     group, kind = request.kind
     about = {"name": request.name, "group": group, "kind": kind}
     return {

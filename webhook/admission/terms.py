@@ -14,26 +14,21 @@ from webhook.spread.cluster_view import ClusterView
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """
-    The policy, one view of the cluster (None where no cluster is known), and the features of its version.
-
-    `labels` are those that namespaces are taken to have, by name; "" stands for all others.  It `foresees` what each
-    override may do that applies only if a namespace has labels that are not known.
-    """
+    """What a request is judged by."""
 
     policy: Policy
-    snapshot: ClusterView | None
-    features: Features
-    labels: Mapping[str, Labels] = field(default_factory=dict)
-    foresees: bool = False
+    snapshot: ClusterView | None  # None if no cluster is known
+    features: Features  # of the cluster's version
+    labels: Mapping[str, Labels] = field(default_factory=dict)  # assumed for namespaces, by name; "" is all others
+    foresees: bool = False  # if the labels of a namespace are not known, judge under each override that may apply
 
     def on(self, day: str) -> Terms:
-        """Return the terms of a day, in UTC; of all days if it is empty."""
+        """Return the terms of a day in UTC, such as 2027-01-31; with "", overrides that have ended still apply."""
         return replace(self, policy=self.policy.on(day)) if day else self
 
     def namespace_labels(self, namespace: str) -> Labels | None:
         """Return the labels of a namespace; None where they are not known."""
-        given = self.labels.get(namespace, self.labels.get(""))
-        if given is not None:
-            return {NAMESPACE_NAME: namespace, **given}  # as the API server labels each namespace
+        assumed = self.labels.get(namespace, self.labels.get(""))
+        if assumed is not None:
+            return {NAMESPACE_NAME: namespace, **assumed}  # The API server gives each namespace this label.
         return None if self.snapshot is None else self.snapshot.namespaces.get(namespace)

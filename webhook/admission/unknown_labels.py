@@ -1,4 +1,4 @@
-"""What can be said of an object where the labels of its namespace, by which overrides apply, are not known."""
+"""What is certain about an object if the labels of its namespace are not known, by which overrides apply."""
 
 from __future__ import annotations
 
@@ -17,50 +17,59 @@ def agreed(possible: Mapping[str, Sequence[JudgedFinding]]) -> tuple[list[Judged
     """
     Return the findings that hold whichever override applies, and whether their outcome depends on the override.
 
-    `possible` has the findings under each override that may apply, by its name.  A finding that is graver under some
-    of them says so.  It is at most a warning, unless each would deny the object, and none denies unless each does.
+    `possible` has the findings under each override that may apply, by its name, and under "" those of the policy if
+    none applies.  A finding that is graver under some of them says so.  Such a finding is at most a warning, unless the
+    object would be denied under each.  No finding denies, unless the object is denied under each.
     """
-    would_be_denied = all(any(each.would_deny for each in judged) for judged in possible.values())
-    denied = all(any(each.denies for each in judged) for judged in possible.values())
+    would_be_denied = all(any(judged.would_deny for judged in findings) for findings in possible.values())
+    denied = all(any(judged.denies for judged in findings) for findings in possible.values())
     by_place: dict[Place, dict[str, list[JudgedFinding]]] = {}
-    for name, judged in possible.items():
-        for each in judged:
-            by_place.setdefault((each.finding.rule, each.finding.path), {}).setdefault(name, []).append(each)
+    for name, findings in possible.items():
+        for judged in findings:
+            by_place.setdefault((judged.finding.rule, judged.finding.path), {}).setdefault(name, []).append(judged)
     agreed_on, differ = list[JudgedFinding](), False
-    for place in by_place.values():
-        gravities = {name: min(map(_gravity, judged)) for name, judged in place.items()}
+    for by_override in by_place.values():
+        gravities = {name: min(map(_gravity, findings)) for name, findings in by_override.items()}
         gravity = min(gravities.values())
-        gravest = {name: place[name] for name in sorted(place, key=bool) if gravities[name] == gravity}  # "" first
-        loudest = max(gravest.values(), key=lambda judged: [each.warns for each in judged])
-        differ |= len({(*(each.warns for each in judged),) for judged in place.values()}) > 1
+        names = sorted(by_override, key=bool)  # "" first, so that of equal findings the policy's are taken
+        gravest = {name: by_override[name] for name in names if gravities[name] == gravity}
+        loudest = max(gravest.values(), key=lambda findings: [judged.warns for judged in findings])
+        differ |= len({tuple([judged.warns for judged in findings]) for findings in by_override.values()}) > 1
         if len(gravest) < len(possible):
             ranks = {rank for rank, _ in gravities.values()}
-            as_grave = len(place) == len(possible) and len(ranks) == 1
-            in_doubt = _in_doubt(loudest, _which(gravest, possible), as_grave, would_be_denied)
-            differ, loudest = True, [*in_doubt]
-        agreed_on += loudest if denied else [each._replace(denies=False) for each in loudest]
-    return sorted(agreed_on, key=lambda each: each.finding.path), differ
+            as_grave = len(by_override) == len(possible) and len(ranks) == 1
+            differ = True
+            loudest = [*_in_doubt(loudest, _which(gravest, possible), as_grave, would_be_denied)]
+        agreed_on += loudest if denied else [judged._replace(denies=False) for judged in loudest]
+    return sorted(agreed_on, key=lambda judged: judged.finding.path), differ
 
 
 def _gravity(judged: JudgedFinding) -> tuple[int, bool]:
-    return judged.finding.severity.rank, not judged.denies
+    return judged.finding.severity.rank, not judged.denies  # less is graver
 
 
 def _which(gravest: Collection[str], possible: Collection[str]) -> str:
-    """Return under which overrides a finding is gravest; "" is the policy where none of the possible applies."""
-    names = [name for name in possible if (name in gravest) != ("" in gravest)]
+    """Return under which overrides a finding is gravest: if one of some applies, or unless one of the others does."""
+    if "" in gravest:  # The policy without any of the overrides.
+        condition, names = "unless", [name for name in possible if name not in gravest]
+    else:
+        condition, names = "if", [name for name in possible if name in gravest]
     which = f"override {some(names)} applies" if len(names) == 1 else f"one of the overrides {some(names)} applies"
-    return f"{'unless' if '' in gravest else 'if'} {which}"
+    return f"{condition} {which}"
 
 
 def _in_doubt(
-    judged: Sequence[JudgedFinding], which: str, as_grave: bool, would_be_denied: bool
+    findings: Sequence[JudgedFinding], which: str, as_grave: bool, would_be_denied: bool
 ) -> Iterator[JudgedFinding]:
-    """Yield findings that are so grave only under some overrides, or if `as_grave`, that deny only under some."""
+    """
+    Yield findings that are so grave only under some overrides, with words that say so.
+
+    `as_grave`: they have this severity under all overrides, and deny only under some.
+    """
     keeps_severity = as_grave or would_be_denied
-    for each in judged:
-        message, severity = each.finding.message, each.finding.severity
-        finding = each.finding._replace(message=f"{message} ({'denied' if as_grave else severity} {which})")
+    for judged in findings:
+        message, severity = judged.finding.message, judged.finding.severity
+        finding = judged.finding._replace(message=f"{message} ({'denied' if as_grave else severity} {which})")
         if severity is Severity.ERROR and not keeps_severity:
             finding = finding._replace(severity=Severity.WARNING)
-        yield each._replace(finding=finding, would_deny=each.would_deny and keeps_severity)
+        yield judged._replace(finding=finding, would_deny=judged.would_deny and keeps_severity)
