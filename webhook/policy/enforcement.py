@@ -23,10 +23,10 @@ UNSEEN = (
 
 def notes_on(policy: Policy) -> Iterator[str]:
     """
-    Yield a line for each way past an enforced rule that the policy leaves or cannot close; it names what can.
+    Yield a line for each way past an enforced rule that the policy leaves open, with what closes it.
 
-    And where it denies what controllers create, a line that says where that shows, and one for each kind of `workloads`
-    that a rule of the policy cannot judge.
+    Further lines say where denials of what controllers create can be seen, which rules deny nothing although they are
+    marked enforced, and which cannot judge a kind of `workloads`.
     """
     yield from _denying_unseen(policy)
     yield from _denying_nothing(policy)
@@ -61,16 +61,16 @@ def notes_on(policy: Policy) -> Iterator[str]:
 
 
 def _denying_unseen(policy: Policy) -> Iterator[str]:
-    """Yield what denies objects that a controller creates, which nobody applies; an override if the policy does not."""
-    denies, *others = [part.enforcement == part.owned_objects == DENY for part in policy.parts]
-    if denies:
+    """Yield a line if the policy denies objects that a controller creates, or else one for each override that does."""
+    policy_denies, *overrides_deny = [part.enforcement == part.owned_objects == DENY for part in policy.parts]
+    if policy_denies:
         yield UNSEEN
     else:
-        yield from (f"overrides[{i}]: {UNSEEN}" for i, each in enumerate(others) if each)
+        yield from (f"overrides[{i}]: {UNSEEN}" for i, denies in enumerate(overrides_deny) if denies)
 
 
 def _denying_nothing(policy: Policy) -> Iterator[str]:
-    """Yield rules that are marked enforced, and deny nothing."""
+    """Yield a line for rules that are marked enforced, and deny nothing."""
     marked = [rule for rule, setting in policy.settings.items() if setting.enforced]
     if marked and policy.enforcement != DENY:
         yield (
@@ -88,11 +88,15 @@ def _denying_nothing(policy: Policy) -> Iterator[str]:
 
 
 def _not_judging(policy: Policy) -> Iterator[str]:
-    """Yield the rules that the policy sets and that cannot judge a kind that it names, with the reason."""
+    """Yield a line for rules that the policy sets and that cannot judge a kind that it describes, with the reason."""
     settings = [(rule, part.settings[rule]) for part in policy.parts for rule in RULES]
-    chosen = {rule for rule, each in settings if (each.given or each.enforced) and each.severity is not Severity.IGNORE}
-    places: dict[str, set[str]] = {}
-    unjudged: dict[tuple[str, str], dict[str, set[str]]] = {}
+    chosen = {
+        rule
+        for rule, setting in settings
+        if (setting.given or setting.enforced) and setting.severity is not Severity.IGNORE
+    }
+    places: dict[str, set[str]] = {}  # of each kind
+    unjudged: dict[tuple[str, str], dict[str, set[str]]] = {}  # by kind and reason: the places, by the rule
     for kind in (kind for kind in policy.kinds if kind.from_policy):
         place, unknown = path_text(kind.anchor), unknown_of(kind)
         places.setdefault(_name(kind), set()).add(place)
@@ -100,7 +104,7 @@ def _not_judging(policy: Policy) -> Iterator[str]:
             if reasons := [unknown[need] for need in RULES[rule].needs if need in unknown]:
                 unjudged.setdefault((_name(kind), reasons[0]), {}).setdefault(rule, set()).add(place)
     for (name, why), rules in unjudged.items():
-        everywhere = [rule for rule, where in rules.items() if where == places[name]]
+        everywhere = [rule for rule, unjudged_places in rules.items() if unjudged_places == places[name]]
         if everywhere:
             yield f"workloads: {', '.join(everywhere)} cannot judge {name}: {why}"
         for rule in rules.keys() - everywhere:
@@ -112,7 +116,7 @@ def _name(kind: Kind) -> str:
 
 
 def _counting_replicas(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
-    """Yield the settings of enforced rules that count replicas, and other ones in overrides, each with its path."""
+    """Yield the settings of enforced rules that count replicas, also others in overrides, each with its path."""
     for rule in policy.enforced:
         setting = policy.settings[rule]
         if MIN_REPLICAS in setting.parameters:
@@ -123,17 +127,21 @@ def _counting_replicas(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
 
 
 def _changed_by_anyone(policy: Policy, i: int) -> list[str]:
-    """Return the rules that are enforced where this override does not match, if a developer decides whether it does."""
+    """
+    Return the rules that are enforced where override `i` does not match, and that it changes.
+
+    None if it has a namespaceSelector: then a developer does not decide whether it matches.
+    """
     override = policy.overrides[i]
     if override.namespace_selector is not None:
         return []
-    # The first override that matches counts, so it stands before those that come later, too.
-    others = [part.settings for part in policy.parts[:1] + policy.parts[i + 2 :] if part.enforcement == DENY]
+    # Only the first override that matches counts: this one replaces the policy itself and all later ones.
+    replaced = [part.settings for part in policy.parts[:1] + policy.parts[i + 2 :] if part.enforcement == DENY]
     return [
         rule
         for rule in policy.enforced
         if any(
             is_enforced(settings[rule]) and (override.enforcement != DENY or settings[rule] != override.settings[rule])
-            for settings in others
+            for settings in replaced
         )
     ]

@@ -1,4 +1,4 @@
-"""What overrides reach: those that never apply, that apply to everything, and that end."""
+"""What overrides reach: notes on those that never apply, that apply to everything, and that end."""
 
 from __future__ import annotations
 
@@ -17,25 +17,23 @@ def notes_on(policy: Policy) -> Iterator[str]:
     for i, override in enumerate(overrides):
         empty = [name for name, selector in override.selectors.items() if selector.empty]
         if i in covered:
-            earlier = covered[i]
-            yield f"overrides[{i}]: never applies: {_covered(overrides[earlier], override, earlier)}"
+            yield f"overrides[{i}]: never applies: {_covered(override, overrides[covered[i]], covered[i])}"
         elif override.scheduler_name is None and len(empty) == len(override.selectors):
-            last = i == len(overrides) - 1
-            fix = (
-                "; move its settings to the top of the policy"
-                if last
-                else ", so no later override applies; put it last"
-            )
+            if i == len(overrides) - 1:
+                fix = "; move its settings to the top of the policy"
+            else:
+                fix = ", so no later override applies; put it last"
             yield f"overrides[{i}].{empty[0]}: {{}} matches every {WHAT[empty[0]]}{fix}, or give it labels"
         else:
             for name in empty:
                 yield f"overrides[{i}].{name}: {{}} matches every {WHAT[name]}; delete it, or give it labels"
 
 
-def _covered(earlier: Override, later: Override, at: int) -> str:
-    if later.covers(earlier):
-        return f"overrides[{at}] matches the same Pods; merge the two, or delete this one"
-    return f"overrides[{at}] matches all Pods of this one; move this one before it, or delete this one"
+def _covered(override: Override, earlier: Override, index: int) -> str:
+    """Return why an override never applies, and the fix; `index` is that of the earlier one, which covers it."""
+    if override.covers(earlier):
+        return f"overrides[{index}] matches the same Pods; merge the two, or delete this one"
+    return f"overrides[{index}] matches all Pods of this one; move this one before it, or delete this one"
 
 
 def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
@@ -45,12 +43,12 @@ def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
         last, now = days_at(override.until), days_at(today)
         if last is None or now is None:
             continue
-        left, what = last - now, f"overrides[{i}].until: {override.until}"
-        if left < 0:
+        days, what = last - now, f"overrides[{i}].until: {override.until}"
+        if days < 0:
             by_state[ENDED].append(
                 f"{what} has passed: {override.name} no longer applies; delete it, or write a later day"
             )
-        elif left <= SOON_DAYS:
-            when = f"in {left} days" if left > 1 else "tomorrow" if left else "today"
+        elif days <= SOON_DAYS:
+            when = {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
             by_state[ENDS_SOON].append(f"{what} is {when}: {override.name} does not apply after that day")
     return by_state

@@ -53,7 +53,7 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
     """
     Return the policy in `text`, a SpreadPolicy or a KubeSchedulerConfiguration; PolicyError names every cause.
 
-    Default constraints must be valid in the version that has these features.
+    Its default constraints must be valid in the Kubernetes version that has these features.
     """
     try:
         documents = read_documents(text)
@@ -66,7 +66,7 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 
 
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
-    """Return the policy in an object that is read already; see `parse_policy`."""
+    """Return the policy in an object; see `parse_policy`."""
     if raw.get("kind") == SCHEDULER_CONFIGURATION_KIND:
         raw, notes, causes = translate(raw, features)
         if causes:
@@ -77,13 +77,13 @@ def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
 
 @cache
 def built_in() -> Policy:
-    """Return the policy that is in force where none is given."""
+    """Return the policy that is in force if none is given."""
     return _policy({}, LATEST)
 
 
 def _checked(raw: Mapping[str, object], features: Features) -> Policy:
-    if wrong := tuple(complaints(raw, schema())):
-        raise PolicyError(wrong)
+    if causes := tuple(complaints(raw, schema())):
+        raise PolicyError(causes)
     return _policy(raw, features)
 
 
@@ -110,17 +110,20 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         notes=(),
         defaulting_mode=str(base["defaultingMode"]),
     )
-    given = ((path, each) for path, each in policy.defaultings() if not each.built_in)
-    of_defaults = (note for path, each in given for note in defaults.notes_on(each, path))
-    notes = (*of_defaults, *enforcement.notes_on(policy))
-    if not overrides:
-        return replace(policy, notes=notes)
-
-    return replace(policy, notes=(*notes, *override_reach.notes_on(policy)))
+    notes = [
+        note
+        for path, defaulting in policy.defaultings()
+        if not defaulting.built_in
+        for note in defaults.notes_on(defaulting, path)
+    ]
+    notes += enforcement.notes_on(policy)
+    if overrides:
+        notes += override_reach.notes_on(policy)
+    return replace(policy, notes=tuple(notes))
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:
-    """Yield what stands in `defaulting`, in the policy and in each override."""
+    """Yield the value of `defaulting` in the policy and in each override, with its path; None if it is absent."""
     yield ("defaulting",), raw.get("defaulting")
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         yield ("overrides", i, "defaulting"), item.get("defaulting")
@@ -128,44 +131,45 @@ def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]
 
 def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
     """
-    Return `base` with the changes in `raw`, the policy or an override: what it says nothing of stays as it is.
+    Return `base` with the changes that `raw` makes, which is the policy or an override.
 
-    A notice of the policy or the override is that of its errors, but for rules that have one of their own beside it.
+    A notice of the policy or the override is for all of its errors, except rules that it gives a notice of their own.
     """
-    settings, of_all, of_one = dict(base), _notice(raw, path, causes), set[str]()
+    settings, common_notice, with_own_notice = dict(base), _notice(raw, path, causes), set[str]()
     for rule_id, value in as_mapping(raw.get("rules")).items():
-        at = (*path, "rules", rule_id)
+        rule_path = (*path, "rules", rule_id)
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
         old, rule = settings[rule_id], RULES[rule_id]
-        if notice := _notice(given, at, causes):
-            of_one.add(rule_id)
-        given.pop("notice", None)
+        if own_notice := _notice(given, rule_path, causes):
+            with_own_notice.add(rule_id)
         is_given = old.given or "severity" in given
+        # Once all other fields are popped, the parameters of the rule remain.
+        given.pop("notice", None)
         severity, said = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
         setting = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
-        kept = old.notice if severity is old.severity else ""
-        settings[rule_id] = replace(setting, notice=notice or kept, given=is_given)
-        if notice and rule.advice:
-            causes.append(f"{path_text((*at, 'notice'))}: {ADVICE_ONLY}; remove it")
-        causes += _unprintable(said, (*at, "help"))
+        old_notice = old.notice if severity is old.severity else ""
+        settings[rule_id] = replace(setting, notice=own_notice or old_notice, given=is_given)
+        if own_notice and rule.advice:
+            causes.append(f"{path_text((*rule_path, 'notice'))}: {ADVICE_ONLY}; remove it")
+        causes += _unprintable(said, (*rule_path, "help"))
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
-            causes.append(f"{path_text(at)}: must have {' or '.join(rule.required)}; write {example}")
+            causes.append(f"{path_text(rule_path)}: must have {' or '.join(rule.required)}; write {example}")
     for rule_id, setting in settings.items():
-        if of_all and rule_id not in of_one and setting.severity is Severity.ERROR:
-            settings[rule_id] = replace(setting, notice=of_all)
+        if common_notice and rule_id not in with_own_notice and setting.severity is Severity.ERROR:
+            settings[rule_id] = replace(setting, notice=common_notice)
     return settings
 
 
 def _notice(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> str:
-    """Return what the `notice` in `raw` says to whoever is warned of what is to be denied; "" if there is none."""
-    notice, at = as_mapping(raw.get("notice")), (*path, "notice")
+    """Return the `notice` in `raw` in words, for whoever is warned; "" if there is none."""
+    notice, notice_path = as_mapping(raw.get("notice")), (*path, "notice")
     if not notice:
         return ""
-    day = parse_day(notice.get("from"), (*at, "from"), causes)
+    day = parse_day(notice.get("from"), (*notice_path, "from"), causes)
     whom = ", ".join(str(notice[name]) for name in ("contact", "url") if name in notice)
-    causes += _unprintable(whom, at)
+    causes += _unprintable(whom, notice_path)
     return "will be denied" + (f" from {day}" if day else "") + (f"; ask {whom}" if whom else "")
 
 
@@ -176,7 +180,7 @@ def _unprintable(said: str, path: FieldPath) -> Iterator[str]:
 
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
-    """Return the overrides; what one does not set is that of the policy, which `raw` has whole."""
+    """Return the overrides; `raw` is the policy with its defaults filled in, and has what an override does not set."""
     overrides: dict[str, Override] = {}
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
@@ -202,10 +206,9 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
 
 
 def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
-    """Return a day such as 2027-01-31; "" if there is none, or the calendar has no such day."""
+    """Return a day such as 2027-01-31; "" if there is none.  A day that does not exist is one of the `causes`."""
     if raw is None:
         return ""
-
     if days_at(str(raw)) is None:
         causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a date of the calendar")
     return str(raw)
@@ -224,7 +227,7 @@ def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> 
 class _Places(NamedTuple):
     """The paths in one item of `workloads`."""
 
-    template: FieldPath | None
+    template: FieldPath | None  # either this or `constraints`
     constraints: FieldPath | None
     labels: FieldPath | None
     replicas: FieldPath | None
@@ -233,28 +236,29 @@ class _Places(NamedTuple):
 def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
     items = [as_mapping(item) for item in as_list(raw.get("workloads"))]
     described = [item for item in items if BUILT_IN_NAME not in item]
-    known_kinds = [
+    described_kinds = [
         _kind(item, f"workloads[{i}]", described, causes) for i, item in enumerate(items) if BUILT_IN_NAME not in item
     ]
-    kinds = [kind for kind in known_kinds if kind is not None]
+    kinds = [kind for kind in described_kinds if kind is not None]
     return (*kinds, *_kinds_by_name(items, kinds, causes))
 
 
 def _kinds_by_name(
     items: Sequence[Mapping[str, object]], described: Sequence[Kind], causes: list[str]
 ) -> Iterator[Kind]:
-    """Yield the kinds that items of `workloads` name, without the places that others describe."""
-    known = {(kind.api_version, kind.kind, kind.anchor) for kind in described}
+    """Yield the kinds that items of `workloads` name, without the places that other items describe."""
+    described_places = {(kind.api_version, kind.kind, kind.anchor) for kind in described}
     named: set[str] = set()
     for i, item in enumerate(items):
         if BUILT_IN_NAME not in item:
             continue
-
         name = str(item[BUILT_IN_NAME])
         if name in named:
             causes.append(f"workloads[{i}].{BUILT_IN_NAME}: found {brief(name)} twice, wanted it once")
         named.add(name)
-        yield from (kind for kind in kinds_named(name) if (kind.api_version, kind.kind, kind.anchor) not in known)
+        for kind in kinds_named(name):
+            if (kind.api_version, kind.kind, kind.anchor) not in described_places:
+                yield kind
 
 
 def _kind(
@@ -285,20 +289,20 @@ def _kind(
 
 
 def _place_errors(where: str, places: _Places) -> Iterator[str]:
-    """Yield what is wrong with paths of which one leads to a Pod template or to constraints."""
+    """Yield what is wrong with the paths beside the one to the Pod template or the constraints."""
     if places.labels is not None and places.template is not None:
         yield f"{where}.labels: goes only with constraints; a Pod template has its own labels, so remove this"
     anchor = places.template or places.constraints or ()
     for name, path in (("labels", places.labels), ("replicas", places.replicas)):
         lists = _lists(path or ())
-        if lists != _lists(anchor)[: len(lists)]:
+        if lists != _lists(anchor)[: len(lists)]:  # which item of a list would be meant?
             yield f"{where}.{name}: must have [*] at the same places as {path_text(anchor)}"
 
 
 def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """Yield an error for each place that is described twice, or of a kind that is built in."""
     api_version, kind = raw["apiVersion"], raw["kind"]
-    if any((api_version, kind) == (known.api_version, known.kind) for known in KINDS if known.built_in):
+    if any((api_version, kind) == (own.api_version, own.kind) for own in KINDS if own.built_in):
         yield f"{where}: {api_version} {kind} is built in, so a policy cannot describe it; remove this item"
     same = [other for other in described if (other["apiVersion"], other["kind"]) == (api_version, kind)]
     for name in ("podTemplate", "constraints"):
@@ -312,5 +316,5 @@ def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:
 
 
 def _lists(path: FieldPath) -> list[FieldPath]:
-    """Return the lists that a path leads through."""
+    """Return the path of each list that a path leads through."""
     return [path[:i] for i, part in enumerate(path) if part == EACH]

@@ -1,5 +1,5 @@
 """
-The policy, and what of it is in force for one Pod.
+The policy, and the part of it that is in force for one workload.
 
     Policy ──on(day)──> Policy ──in_force(namespace, labels, schedulerName)──> InForce(settings, defaulting)
 """
@@ -34,28 +34,25 @@ class PolicyError(CausesError):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """
-    What applies to the Pods that meet all of its conditions; one that is None is not checked.
-
-    `until` is the last day on which it applies, such as 2027-01-31, or "" if it has no end.
-    """
+    """What applies to the Pods that meet all of its conditions, in place of the policy's own settings."""
 
     name: str
     enforcement: str
     owned_objects: str
+    # Conditions; None: not checked.
     namespace_selector: Selector | None = None
     pod_selector: Selector | None = None
     scheduler_name: str | None = None
-    until: str = ""
+    until: str = ""  # the last day on which it applies, such as 2027-01-31; "" if it has no end
     settings: RuleSettings = field(default_factory=lambda: DEFAULT_SETTINGS)
-    defaulting: Defaulting | None = None
+    defaulting: Defaulting | None = None  # None: the policy's
     defaulting_mode: str = APPLY
 
     @property
     def selectors(self) -> dict[str, Selector]:
-        """Return the selectors that it has, by the names of their fields."""
-        given = {"namespaceSelector": self.namespace_selector, "podSelector": self.pod_selector}
-        return {name: selector for name, selector in given.items() if selector is not None}
+        """The selectors that it has, by the names of their fields."""
+        selectors = {"namespaceSelector": self.namespace_selector, "podSelector": self.pod_selector}
+        return {name: selector for name, selector in selectors.items() if selector is not None}
 
     def covers(self, later: Override) -> bool:
         """Return whether it plainly matches all that `later` matches, on each day, so that `later` never applies."""
@@ -63,37 +60,42 @@ class Override:
             return False
         if self.until and not (later.until and later.until <= self.until):
             return False
-        others = later.selectors
-        return all(others.get(name, EVERYTHING).implies(own) for name, own in self.selectors.items())
+        later_selectors = later.selectors
+        return all(later_selectors.get(name, EVERYTHING).implies(own) for name, own in self.selectors.items())
 
     def matches(self, namespace: Match | Labels, workload: Workload) -> Match:
         """
-        Return whether it applies to the Pods of `workload`, in three values.
+        Return whether it applies to the Pods of `workload`.
 
-        `namespace` is the labels of their namespace, or whether `namespace_selector` matches where they are not known.
+        `namespace` is the labels of their namespace, or if they are not known, whether `namespace_selector` matches.
         """
         if self.scheduler_name is not None and self.scheduler_name != workload.scheduler_name:
             return Match.NO
         answers = {Match.YES}
         if self.pod_selector is not None:
-            labels, known = {**workload.given_labels, **workload.labels}, workload.labels_known
-            answers.add(self.pod_selector.match(labels, workload.addable if known else self.pod_selector.keys))
+            labels = {**workload.given_labels, **workload.labels}
+            addable = workload.addable if workload.labels_known else self.pod_selector.keys
+            answers.add(self.pod_selector.match(labels, addable))
         if self.namespace_selector is not None:
             answers.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
-        return Match.NO if Match.NO in answers else Match.UNKNOWN if Match.UNKNOWN in answers else Match.YES
+        if Match.NO in answers:
+            return Match.NO
+        return Match.UNKNOWN if Match.UNKNOWN in answers else Match.YES
 
 
-Condition = tuple[str, ...]  # A field of an override, and what it asks of a label, such as key, operator and value.
+# A field of an override, and what it requires: a schedulerName, or the key, operator and value of a label.
+Condition = tuple[str, ...]
 
 
 def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
     """
-    Return the overrides that never apply, each with the first one that covers it.
+    Return the overrides that never apply, each with the first one that covers it, by their indices.
 
-    All that an override asks for, those that it covers ask for, too.  So each is compared only with those that are
-    filed under one of its own conditions, and each is filed under the one that the fewest share.
+    There may be many, so not all pairs are compared.  An override that is covered requires all that the one that covers
+    it requires.  So each is filed under its rarest requirement, and compared only with those that are filed under what
+    it requires itself.
     """
-    shared_by = Counter(condition for override in overrides for one_of in _asked(override) for condition in one_of)
+    shared_by = Counter(condition for override in overrides for one_of in _required(override) for condition in one_of)
     filed: dict[Condition, list[int]] = {}
     covered: dict[int, int] = {}
     for i, override in enumerate(overrides):
@@ -101,14 +103,14 @@ def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
         first = next((j for j in sorted(earlier) if overrides[j].covers(override)), None)
         if first is not None:
             covered[i] = first
-        rarest = min(_asked(override), key=lambda one_of: shared_by[one_of[0]], default=((),))
+        rarest = min(_required(override), key=lambda one_of: shared_by[one_of[0]], default=((),))
         for condition in rarest:
             filed.setdefault(condition, []).append(i)
     return covered
 
 
-def _asked(override: Override) -> Iterator[tuple[Condition, ...]]:
-    """Yield the conditions of an override, each as those of which whatever it covers meets one."""
+def _required(override: Override) -> Iterator[tuple[Condition, ...]]:
+    """Yield what an override requires, each as the conditions of which any override that it covers meets one."""
     if override.scheduler_name is not None:
         yield (("schedulerName", override.scheduler_name),)
     for name, selector in override.selectors.items():
@@ -122,8 +124,8 @@ def _asked(override: Override) -> Iterator[tuple[Condition, ...]]:
 
 
 def _met(override: Override) -> Iterator[Condition]:
-    """Yield the conditions under which all that cover an override are filed; see `Requirement.implies`."""
-    yield ()
+    """Yield the conditions that an override meets: any that covers it is filed under one; see `Requirement.implies`."""
+    yield ()  # An override that requires nothing covers all.
     if override.scheduler_name is not None:
         yield "schedulerName", override.scheduler_name
     for name, selector in override.selectors.items():
@@ -133,30 +135,29 @@ def _met(override: Override) -> Iterator[Condition]:
             elif operator == NOT_IN:
                 yield from ((name, key, NOT_IN, value) for value in values)
             else:
-                yield from ((name, key, operator), *([(name, key, NOT_IN)] if operator == DOES_NOT_EXIST else ()))
+                yield name, key, operator
+                if operator == DOES_NOT_EXIST:
+                    yield name, key, NOT_IN
 
 
 @dataclass(frozen=True, slots=True)
 class InForce:
     """
-    The part of a policy that applies to one workload; `override` is the name of the one that matched, or None.
+    The part of a policy that applies to one workload.
 
-    It is not `certain` if labels that are not known yet decide whether an override applies.  `doubted` are the rules
-    that such an override would change; `defaulting` is None if it would change that.  `enforcement` and `owned_objects`
-    are the milder ones then; `of_enforced` is the enforcement of enforced rules, which a doubt does not change.
-    `errors` are the rules of severity error.  With the `defaulting_mode` AUDIT, Pods are not given the defaults.
+    An override is in doubt if labels that are not known yet decide whether it applies.
     """
 
-    override: str | None
+    override: str | None  # the name of the one that applies
     settings: RuleSettings
-    defaulting: Defaulting | None
-    defaulting_mode: str
-    enforcement: str
-    of_enforced: str
-    owned_objects: str
-    doubted: frozenset[str] = frozenset()
-    certain: bool = True
-    errors: frozenset[str] = field(init=False, repr=False, compare=False)
+    defaulting: Defaulting | None  # None if an override in doubt would change it
+    defaulting_mode: str  # AUDIT: Pods are not given the defaults
+    enforcement: str  # the milder one if overrides are in doubt
+    of_enforced: str  # the enforcement of enforced rules, which a doubt does not change
+    owned_objects: str  # the milder one if overrides are in doubt
+    doubted: frozenset[str] = frozenset()  # the rules that overrides in doubt would change
+    certain: bool = True  # no override is in doubt
+    errors: frozenset[str] = field(init=False, repr=False, compare=False)  # the rules of severity error
 
     def __post_init__(self) -> None:
         """Set `errors` from `settings`, also in a copy that `dataclasses.replace` makes."""
@@ -165,35 +166,31 @@ class InForce:
 
     @property
     def enforces(self) -> bool:
-        """Return whether any rule denies, whatever an annotation or an owner reference says."""
+        """Whether any rule denies, whatever an annotation or an owner reference says."""
         return self.of_enforced == DENY and any(map(is_enforced, self.settings.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """
-    A valid policy; `notes` say what is valid but may not do what its author expects.
-
-    `help` is a line for whoever is warned or denied, or "".  `in_force_by_part` are what is in force where no override
-    matches, and for each override where it does.
-    """
+    """A valid policy."""
 
     enforcement: str
     owned_objects: str
     early_answer: bool
     on_error: str
-    help: str
+    help: str  # a line for whoever is warned or denied, or ""
     defaulting: Defaulting
     settings: RuleSettings
     kinds: Kinds
     overrides: tuple[Override, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what is valid, but may not do what its author expects
     defaulting_mode: str = APPLY
+    # What is in force if no override matches, and then if each of the overrides does.
     in_force_by_part: tuple[InForce, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Set `in_force_by_part` from the other fields, also in a copy that `dataclasses.replace` makes."""
-        overrides = [
+        by_part = [
             InForce(
                 override=part.name if isinstance(part, Override) else None,
                 settings=part.settings,
@@ -205,36 +202,39 @@ class Policy:
             )
             for part in self.parts
         ]
-        object.__setattr__(self, "in_force_by_part", tuple(overrides))
+        object.__setattr__(self, "in_force_by_part", tuple(by_part))
 
     @property
     def enforced(self) -> tuple[str, ...]:
-        """Return the rules that are enforced, in the policy or in any override, and deny."""
+        """The rules that are enforced, in the policy or in any override, and deny."""
         denying = [part.settings for part in self.parts if part.enforcement == DENY]
         return tuple(rule for rule in RULES if any(is_enforced(settings[rule]) for settings in denying))
 
     @property
     def parts(self) -> tuple[Override | Policy, ...]:
-        """Return all that may apply to a workload: itself, and each override."""
+        """All that may apply to a workload: the policy itself, and each override."""
         return (self, *self.overrides)
 
     def on(self, day: str) -> Policy:
         """Return the policy of a day, in UTC, such as 2027-01-31: without the overrides that have ended."""
-        left = tuple([each for each in self.overrides if not each.until or day <= each.until])
-        return self if len(left) == len(self.overrides) else replace(self, overrides=left)
+        overrides = tuple([override for override in self.overrides if not override.until or day <= override.until])
+        return self if len(overrides) == len(self.overrides) else replace(self, overrides=overrides)
 
     @property
     def defaults(self) -> bool:
-        """Return whether it has default constraints, in the policy or in any override."""
+        """Whether it has default constraints, itself or in any override."""
         return any(defaulting.gives for _, defaulting in self.defaultings())
 
     @property
     def defaulted_namespaces(self) -> Selector:
-        """Return a selector that matches every namespace in which Pods may get default constraints."""
+        """A selector that matches every namespace in which Pods may get default constraints."""
         if self.defaulting.gives:
             return EVERYTHING
-        giving = [each for each in self.overrides if each.defaulting is not None and each.defaulting.gives]
-        return any_of(override.selectors.get("namespaceSelector", EVERYTHING) for override in giving)
+        return any_of(
+            override.selectors.get("namespaceSelector", EVERYTHING)
+            for override in self.overrides
+            if override.defaulting is not None and override.defaulting.gives
+        )
 
     def defaultings(self) -> Iterator[tuple[FieldPath, Defaulting]]:
         """Yield each `defaulting`, of the policy and of overrides that have one, with its path."""
@@ -257,7 +257,7 @@ class Policy:
 
     @property
     def judges_without_constraints(self) -> bool:
-        """Return whether the webhook, which knows no Pods, runs any rule on workloads without constraints."""
+        """Whether the webhook, which knows no Pods, runs any rule on workloads without constraints."""
         return any(
             part.settings[rule.id].severity is not Severity.IGNORE
             for part in self.parts
@@ -265,7 +265,7 @@ class Policy:
         )
 
     def gives(self, rule_id: str) -> bool:
-        """Return whether it gives a rule a severity, itself or in any override."""
+        """Return whether it sets the severity of a rule, itself or in any override."""
         return any(part.settings[rule_id].given for part in self.parts)
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
@@ -294,52 +294,59 @@ class Policy:
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """Return the policy for the Pods of `workload`: the first override that matches, and only that one."""
         applies = self.in_force_by_part[0]
-        perhaps: list[Override] = []
+        in_doubt: list[Override] = []
         for override, in_force in zip(self.overrides, self.in_force_by_part[1:], strict=True):
             match = override.matches(_namespace(workload.namespace, namespace_labels, override), workload)
             if match is Match.UNKNOWN:
-                perhaps.append(override)
+                in_doubt.append(override)
             elif match is Match.YES:
                 applies = in_force
                 break
-        if not perhaps:
+        if not in_doubt:
             return applies
         same_defaulting = all(
-            ((each.defaulting or self.defaulting), each.defaulting_mode)
+            (override.defaulting or self.defaulting, override.defaulting_mode)
             == (applies.defaulting, applies.defaulting_mode)
-            for each in perhaps
+            for override in in_doubt
         )
-        same_owned_objects = all(each.owned_objects == applies.owned_objects for each in perhaps)
+        same_owned_objects = all(override.owned_objects == applies.owned_objects for override in in_doubt)
+        doubted = [rule for rule in RULES for override in in_doubt if override.settings[rule] != applies.settings[rule]]
         return replace(
             applies,
             defaulting=applies.defaulting if same_defaulting else None,
-            enforcement=mildest((applies, *perhaps)),
+            enforcement=mildest((applies, *in_doubt)),
             owned_objects=applies.owned_objects if same_owned_objects else AUDIT,
-            doubted=frozenset(r for r in RULES for each in perhaps if each.settings[r] != applies.settings[r]),
+            doubted=frozenset(doubted),
             certain=False,
         )
 
     def possible(self, namespace: str, labels: Labels | None) -> Mapping[str, Policy]:
         """
-        Return the policies that may apply in a namespace, one of them if its labels are known.
+        Return the policies that may apply in a namespace; just one, "", if its labels are known.
 
-        Where they are not, there is one for each override in doubt, by its name, in which that is the first to match
-        the labels, and one by the name "" in which none does.
+        If they are not, there is one for each override in doubt, by its name: the policy in which that is the first to
+        match the labels.  In the policy "" none of them does.
         """
-        in_doubt = {each.name: each for each in self.overrides if _namespace(namespace, labels, each) is Match.UNKNOWN}
+        in_doubt = {
+            override.name: override
+            for override in self.overrides
+            if _namespace(namespace, labels, override) is Match.UNKNOWN
+        }
         covered = covered_by(tuple(in_doubt.values()))
         by_override: dict[str, Policy] = {}
-        for i, (name, override) in enumerate(in_doubt.items()):
+        for i, (name, assumed) in enumerate(in_doubt.items()):
             if i not in covered:
-                matching = [each for each in self.overrides if each is override or each.name not in in_doubt]
-                matching[matching.index(override)] = replace(override, namespace_selector=None)
-                by_override[name] = replace(self, overrides=tuple(matching))
-        settled = tuple([each for each in self.overrides if each.name not in in_doubt])
-        return {**by_override, "": replace(self, overrides=settled) if in_doubt else self}
+                overrides = [
+                    override for override in self.overrides if override is assumed or override.name not in in_doubt
+                ]
+                overrides[overrides.index(assumed)] = replace(assumed, namespace_selector=None)
+                by_override[name] = replace(self, overrides=tuple(overrides))
+        certain = tuple([override for override in self.overrides if override.name not in in_doubt])
+        return {**by_override, "": replace(self, overrides=certain) if in_doubt else self}
 
 
 def _namespace(namespace: str, labels: Labels | None, override: Override) -> Match | Labels:
-    """Return the labels of a namespace, or where they are not known, whether the override matches its name alone."""
+    """Return the labels of a namespace; if they are not known, whether the override matches by the name alone."""
     if labels is not None:
         return labels
     if override.namespace_selector is None:
@@ -348,7 +355,7 @@ def _namespace(namespace: str, labels: Labels | None, override: Override) -> Mat
 
 
 def mildest(parts: Sequence[Policy | Override | InForce]) -> str:
-    """Return the enforcement where any of the parts may apply: of the first, but Warn for Deny if not all deny."""
+    """Return the enforcement if any of the parts may apply: that of the first, but Warn for Deny if not all deny."""
     denies_in_doubt = parts[0].enforcement == DENY and any(part.enforcement != DENY for part in parts)
     return WARN if denies_in_doubt else parts[0].enforcement
 

@@ -13,14 +13,13 @@ POD_TOPOLOGY_SPREAD = "PodTopologySpread"
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
 POST_FILTER = "postFilter"
-# Where plugins run; the last three since 1.36.
+# The extension points, where plugins run; the last three since Kubernetes 1.36.
 POINTS = (
     *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, POST_FILTER, PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
     *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
 )
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
 CURRENT, OLD = f"{SCHEDULER_GROUP}/v1", tuple(f"{SCHEDULER_GROUP}/v1beta{number}" for number in (1, 2, 3))
-
 
 _NAMED_ITEMS: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
 _PLUGIN_SET: Schema = {
@@ -66,7 +65,7 @@ CONFIGURATION: Schema = {
 
 
 def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object]:
-    """Return the configuration as Go decodes it; what is wrong with its form goes to `causes`."""
+    """Return the configuration as Go decodes it; add to `causes` what is wrong with its form."""
     version = raw.get("apiVersion")
     if version not in (CURRENT, *OLD):
         causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
@@ -82,7 +81,7 @@ def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object
 
 
 def profiles_of(raw: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """Return the profiles; of a configuration without any the usual one."""
+    """Return the profiles; a configuration without any has one, the default."""
     return list(map(as_mapping, as_list(raw.get("profiles")) or [{}]))
 
 
@@ -95,14 +94,16 @@ def _without_nulls(value: object) -> object:
 
 def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:
     """
-    Return the plugins that run at an extension point, in their order, with their weights there, 0 for none; `usual` are
-    those of a profile that says nothing.
+    Return the plugins that run at an extension point, in their order, with their weights there (0 for none).
+
+    `usual` are those of a profile that names no plugins.
 
     upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
     """
     plugins = as_mapping(profile.get("plugins"))
     everywhere, here = as_mapping(plugins.get(MULTI_POINT)), as_mapping(plugins.get(point))
     multi, own = _without_disabled(_merged(usual, everywhere), here), _weighted(here)
+    # Upstream's order: what the point enables of multiPoint, the rest of multiPoint, what only the point enables.
     first = [name for name in own if name in multi]
     return {name: own.get(name, multi.get(name, 0)) for name in dict.fromkeys((*first, *multi, *own))}
 
@@ -114,7 +115,8 @@ def _merged(usual: Mapping[str, int], given: Mapping[str, object]) -> dict[str, 
     upstream: default_plugins.go:mergePluginSet (v1.37)
     """
     own = _weighted(given)
-    return {**{name: own.get(name, weight) for name, weight in _without_disabled(usual, given).items()}, **own}
+    merged = {name: own.get(name, weight) for name, weight in _without_disabled(usual, given).items()}
+    return {**merged, **own}
 
 
 def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -> Mapping[str, int]:
@@ -123,10 +125,10 @@ def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -
 
 
 def names_in(given: object) -> list[str]:
-    """Return the names in a list of plugins."""
     return [str(as_mapping(plugin).get("name")) for plugin in as_list(given)]
 
 
 def _weighted(given: Mapping[str, object]) -> dict[str, int]:
-    named = ((plugin.get("name"), plugin.get("weight")) for plugin in map(as_mapping, as_list(given.get("enabled"))))
-    return {str(name): weight if isinstance(weight, int) else 0 for name, weight in named}
+    """Return the enabled plugins of a set, with their weights, 0 for none."""
+    weights = ((plugin.get("name"), plugin.get("weight")) for plugin in map(as_mapping, as_list(given.get("enabled"))))
+    return {str(name): weight if isinstance(weight, int) else 0 for name, weight in weights}

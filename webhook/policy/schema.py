@@ -25,7 +25,7 @@ BUILT_IN_NAME = "builtIn"
 STRING: Schema = {"type": "string", "minLength": 1}
 _STRINGS: Schema = {"type": "array", "items": STRING}
 _PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za-z0-9_-]+(\[\*\])?)*$"}
-# The core group has Secrets, and whoever may read what a policy names could read them; its Pod templates are built in.
+# No core group: its Pod templates are built in, and evenkeel must not get to read Secrets because a policy names them.
 _API_VERSION_SCHEMA: Schema = {
     "type": "string",
     "pattern": r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
@@ -38,14 +38,12 @@ _HELP: Schema = {
 }
 _HELP_WITH_ALL: Schema = {**_HELP, "description": "a line or a URL, printed once in each answer that warns or denies"}
 DAY: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
-_WANTED_FORMS: Mapping[object, str] = {
+_WANTED_FORMS: Mapping[object, str] = {  # what a message says instead of the pattern
     DAY["pattern"]: "a day such as 2027-01-31",
     _PATH["pattern"]: "a path such as spec.template or spec.sets[*].template",
     _API_VERSION_SCHEMA["pattern"]: "GROUP/VERSION; kinds of the core group are built in",
     _RESOURCE_NAME["pattern"]: "the plural name of one resource in lower case, such as rollouts",
 }
-
-
 _NOTICE = object_schema(
     **{
         "from": {**DAY, "description": "the first day on which it denies, in UTC"},
@@ -91,7 +89,7 @@ _WORKLOAD = object_schema(
 
 @cache
 def schema() -> dict[str, object]:
-    """Return the whole schema, draft 2020-12."""
+    """Return the whole JSON Schema, of draft 2020-12."""
     rules = object_schema(**{rule.id: _rule(rule) for rule in RULES.values()})
     expression = object_schema(("key", "operator"), key=STRING, operator=STRING, values={"type": "array"})
     selector = object_schema(
@@ -146,12 +144,12 @@ def schema() -> dict[str, object]:
 
 
 def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
-    """Yield a line for each thing in `raw`, which stands at `path`, that a schema of a policy does not allow."""
+    """Yield a line for each value in `raw`, which is at `path`, that a schema of a policy does not allow."""
     return json_schema.complaints(raw, against, path, forms=_WANTED_FORMS, hint=_hint)
 
 
 def _hint(value: object, allowed: Collection[object]) -> str:
-    """Return what to write instead of a severity that a rule cannot have."""
+    """Return the end of a message about a value that is not `allowed`: how a severity is meant to be written."""
     if value is False and Severity.IGNORE in allowed:
         return "; YAML reads a bare off as false: write ignore"
     if value == Severity.ERROR and Severity.WARNING in allowed:

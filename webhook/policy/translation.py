@@ -44,36 +44,36 @@ def _profile(
         causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string")
     name = name or DEFAULT_SCHEDULER
     args: Mapping[str, object] = {}
-    named = [as_mapping(config).get("name") for config in as_list(profile.get("pluginConfig"))]
-    if named.count(PLUGIN) > 1:
+    configs = [as_mapping(config) for config in as_list(profile.get("pluginConfig"))]
+    if [config.get("name") for config in configs].count(PLUGIN) > 1:
         causes.append(f"profiles[{index}].pluginConfig: found {PLUGIN} twice, wanted it once")
-    for i, config in enumerate(map(as_mapping, as_list(profile.get("pluginConfig")))):
+    for i, config in enumerate(configs):
         if config.get("name") == PLUGIN:
-            given = config.get("args")
-            args = {k: v for k, v in as_mapping(given).items() if k not in ("apiVersion", "kind")}
-            at = (*path, "pluginConfig", i, "args")
-            wrong = tuple(complaints(args if isinstance(given, dict | None) else given, DEFAULTING, at)) or tuple(
-                defaulting_errors(args, at, features)
-            )
-            causes += wrong
-            notes += () if wrong else notes_on(parse_defaulting(args), at)
+            raw_args = config.get("args")
+            args = {
+                field: value for field, value in as_mapping(raw_args).items() if field not in ("apiVersion", "kind")
+            }
+            args_path = (*path, "pluginConfig", i, "args")
+            errors = tuple(complaints(args if isinstance(raw_args, dict | None) else raw_args, DEFAULTING, args_path))
+            if not errors:  # which checks args of the right form only
+                errors = tuple(defaulting_errors(args, args_path, features))
+            causes += errors
+            if not errors:
+                notes += notes_on(parse_defaulting(args), args_path)
     defaulting: Mapping[str, object] = {**args, "defaultingType": args.get("defaultingType") or SYSTEM}
-    hard, soft = _runs(profile, FILTER), _runs(profile, SCORE)
-    if not (hard and soft):
-        kept = [
+    filters, scores = _runs(profile, FILTER), _runs(profile, SCORE)
+    if not (filters and scores):
+        # Without the plugin at Filter, hard constraints have no effect, and without it at Score, soft ones.
+        effective = [
             constraint
             for constraint in map(as_mapping, as_list(args.get("defaultConstraints")))
-            if _kept(constraint, hard, soft)
+            if (filters if constraint.get("whenUnsatisfiable") == HARD else scores)
         ]
-        system = defaulting["defaultingType"] == SYSTEM and soft
-        defaulting = defaulting if system else {"defaultingType": LIST, "defaultConstraints": kept}
+        if defaulting["defaultingType"] != SYSTEM or not scores:  # All constraints of System are soft.
+            defaulting = {"defaultingType": LIST, "defaultConstraints": effective}
     return {"name": name, "schedulerName": name, "defaulting": defaulting}
 
 
-def _kept(constraint: Mapping[str, object], hard: bool, soft: bool) -> bool:
-    return hard if constraint.get("whenUnsatisfiable") == HARD else soft
-
-
 def _runs(profile: Mapping[str, object], point: str) -> bool:
-    """Return whether the plugin runs at an extension point."""
+    """Return whether PodTopologySpread runs at an extension point."""
     return PLUGIN in enabled(profile, point, {PLUGIN: 0})

@@ -28,11 +28,13 @@ def groups_of(kinds: Kinds) -> frozenset[str]:
 
 def unserved(kinds: Kinds, served: Served) -> Iterator[str]:
     """
-    Yield a line for each kind that the API server does not serve; `served` has all groups of the kinds.
+    Yield a line for each kind that the API server does not serve; `served` must have all groups of the kinds.
 
-    One version is enough: the API server converts the objects of others (matchPolicy Equivalent).  A kind that evenkeel
-    knows by itself is named only if it is served in other versions: else its operator is not installed, and there is
-    nothing to judge.  What an entry of the policy describes may be misspelt, so it is always named.
+    One version that is served is enough: the API server converts objects of others (matchPolicy Equivalent).
+
+    A kind that an entry of the policy describes may be misspelt, so it is always reported.  One that evenkeel knows by
+    itself is reported only if it is served in other versions.  Otherwise its operator is not installed, and there is
+    nothing to judge.
     """
     by_resource: dict[tuple[str, str, str], list[Kind]] = {}
     for kind in kinds:
@@ -44,11 +46,11 @@ def unserved(kinds: Kinds, served: Served) -> Iterator[str]:
             continue
         wanted = _Resource(group, [api_version.rpartition("/")[2] for api_version in api_versions], name, plural)
         resources = list(_resources(group, served))
-        same = next((resource for resource in resources if resource.name == plural or resource.kind == name), None)
+        namesake = next((resource for resource in resources if resource.name == plural or resource.kind == name), None)
         if any(place.from_policy and place.operator is None for place in places):
-            yield _line(wanted, _fix(wanted, same or _closest(plural, resources), served))
-        elif same is not None:
-            yield _line(wanted, f"describe {same} in an entry of its own")
+            yield _line(wanted, _fix(wanted, namesake or _closest(plural, resources), served))
+        elif namesake is not None:
+            yield _line(wanted, f"describe {namesake} in an entry of its own")
 
 
 def _line(wanted: _Resource, fix: str) -> str:
@@ -64,12 +66,12 @@ def _fix(wanted: _Resource, meant: _Resource | None, served: Served) -> str:
 
 
 def _resources(group: str, served: Served) -> Iterator[_Resource]:
-    """Yield the resources of an API group, those of the version that the API server prefers first."""
+    """Yield the resources of an API group, first those of the version that the API server prefers."""
     for version in served.versions.get(group, ()):
         for name, kind in served.resources.get(f"{group}/{version}", {}).items():
             yield _Resource(group, (version,), kind, name)
 
 
 def _closest(name: str, resources: Sequence[_Resource]) -> _Resource | None:
-    by_name = {resource.name: resource for resource in reversed(resources)}
+    by_name = {resource.name: resource for resource in reversed(resources)}  # of equal names, the preferred one stays
     return by_name.get(most_like(name, by_name))
