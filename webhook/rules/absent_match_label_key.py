@@ -34,8 +34,9 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
             continue
         for i, (key, right) in enumerate(zip(constraint.match_label_keys, repairs.label_keys(constraint), strict=True)):
             if key not in subject.carries:
-                path, value, fix, edit = subject.at(constraint, "matchLabelKeys", i), brief(key), "remove the key", None
-                if right and right == nearest(key, (right,)):
+                path, value = subject.at(constraint, "matchLabelKeys", i), brief(key)
+                fix, edit = "remove the key", None
+                if right and right == nearest(key, (right,)):  # a likely misspelling of it
                     fix, edit = f"write {right}", Edit(path, right)
                 elif right:
                     fix = f"use {right} instead, or remove the key"

@@ -63,32 +63,32 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
 
 
 def _may_bar(subject: Subject, constraint: Constraint) -> bool:
-    """Return whether there may be more Pods than one domain takes while another is empty; of zones, more replicas."""
+    """Return whether there may be more Pods than one domain takes while another one is empty."""
     workload = subject.workload
     if constraint.topology_key == HOSTNAME:
         _, replicas, others = subject.counted(constraint)
         if others is None and workload.is_pod and subject.others is not None:
             return subject.snapshot is not None and subject.snapshot.knows_pods
         return replicas is None or replicas > constraint.max_skew
+    # In zones and regions, a number of replicas that is not known counts for nothing.
     if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
         return False
     return workload.replicas > constraint.max_skew or (workload.most_replicas or 0) > constraint.max_skew
 
 
 def _leaves_too_few(subject: Subject, constraint: Constraint) -> bool:
-    """Return whether Honor would now leave one domain, in which nothing spreads, or fewer than minDomains."""
+    """Return whether Honor would now leave only one domain, in which nothing spreads, or fewer than minDomains."""
     if not subject.nodes.closed_to_some:
         return False
     eligible = subject.reach.eligible(constraint, subject.labelled)
-    counted, honored = (
-        subject.nodes.number_of_domains(constraint.topology_key, nodes)
-        for nodes in (eligible, eligible & subject.reach.open)
-    )
+    key, nodes = constraint.topology_key, subject.nodes
+    counted = nodes.number_of_domains(key, eligible)
+    honored = nodes.number_of_domains(key, eligible & subject.reach.open)
     return honored < counted and honored < max(2, constraint.min_domains)
 
 
 def _counts_one_domain(subject: Subject, constraint: Constraint) -> bool:
-    """Return whether node affinity leaves one domain, and no other counts."""
+    """Return whether node affinity leaves one domain, so that with Honor no other counts."""
     return constraint.node_affinity_policy == HONOR and leaves_one_domain(subject.pod, constraint)
 
 

@@ -35,28 +35,29 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
     """
     for constraint in subject.constraints:
         null = constraint.label_selector is None
-        if not null and _filled(subject, constraint):
+        if not null and _selects_labels(subject, constraint):
             continue
         if subject.operator_adds_to_selector(constraint):
             continue
         path = subject.at(constraint, "labelSelector")
         fix, edit = subject.copy_own_selector(constraint)
-        counts = not null and subject.features.empty_selector_counts
+        counts_all = not null and subject.features.empty_selector_counts
         yield Cause(
             path,
             "should not count every Pod of the namespace"
-            if counts
+            if counts_all
             else "must select Pods: without labels to select, the constraint spreads nothing",
             found="null" if null else "{}",
             wanted="labels that the Pods carry",
             fix=fix,
             edit=edit,
-            at_most=Severity.INFO if counts else Severity.ERROR,
+            at_most=Severity.INFO if counts_all else Severity.ERROR,
             said_by_api_server=null and subject.features.null_selector_warning,
         )
 
 
-def _filled(subject: Subject, constraint: Constraint) -> bool:
+def _selects_labels(subject: Subject, constraint: Constraint) -> bool:
+    """Return whether the selector is not empty, or may get labels from matchLabelKeys."""
     if not constraint.selector.empty:
         return True
     keys = constraint.match_label_keys

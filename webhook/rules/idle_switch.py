@@ -55,7 +55,7 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
 
 def _is_on_pods_too(path: FieldPath, value: object, workload: Workload) -> bool:
     """
-    Return whether it is a label of a workload that its Pod template has, too, where it is judged.
+    Return whether it is a label of the object that its Pod template has, too; there it is judged.
 
     upstream: SetDefaults_Job and SetDefaults_ReplicationController copy the labels of the template to the object.
     """
@@ -68,13 +68,13 @@ def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Ca
         right, message = path_text((*path[:-2], "annotations")), "does nothing as a label: it must be an annotation"
         yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
-    named = ignored(value if isinstance(value, str) else None)
-    for rule_id in sorted(named & enforced)[:MOST_WARNINGS]:
+    rule_ids = ignored(value if isinstance(value, str) else None)
+    for rule_id in sorted(rule_ids & enforced)[:MOST_WARNINGS]:
         message = f"cannot switch off {rule_id}: the policy enforces it"
         yield Cause(
             path, message, rule_id, "rules that are not enforced", fix=f"remove {rule_id}, and fix what the rule finds"
         )
-    unknown = named - {*RULES, UNUSED_SUPPRESSION}
+    unknown = rule_ids - {*RULES, UNUSED_SUPPRESSION}
     for rule_id in sorted(unknown)[:MOST_WARNINGS]:
         meant, message = nearest(rule_id, RULES), f"there is no rule {brief(rule_id, 40)[1:-1]}"
         if meant is None:
@@ -85,20 +85,20 @@ def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Ca
 
 def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Cause]:
     if workload.kind is NAMESPACE:
-        labels, so_that = NAMESPACE_LABELS, "so that evenkeel passes over the namespace"
+        right_labels, so_that = NAMESPACE_LABELS, "so that evenkeel passes over the namespace"
     else:
-        labels = (*workload.path[:-2], "metadata", "labels") if workload.in_template else ()
+        right_labels = (*workload.path[:-2], "metadata", "labels") if workload.in_template else ()
         so_that = "so that the Pods get no default constraints"
-    if path[:-1] == labels:
+    if path[:-1] == right_labels:
         if value not in (ON, OFF):
             fix = f'write "{ON}", with the quotes, or remove it'
             yield Cause(path, f'does nothing: only the value "{ON}" works', brief(value), f'"{ON}"', fix=fix)
     elif path[-2] != "labels":
-        right = path_text(labels) or "the labels of the Pods"
+        right = path_text(right_labels) or "the labels of the Pods"
         fix = f"move it to {right}, {so_that}"
         yield Cause(path, "does nothing as an annotation: it must be a label", "an annotation", right, fix=fix)
     elif workload.kind.built_in and workload.labels.get(SKIP_LABEL) != ON:  # An operator may hand its labels on.
-        right, kind = path_text(labels), workload.kind.kind
+        right, kind = path_text(right_labels), workload.kind.kind
         fix = f"move it to {right}, {so_that}"
         yield Cause(
             path, f"does nothing on a {kind}: it must be a label of its Pods", f"a label of the {kind}", right, fix

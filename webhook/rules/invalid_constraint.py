@@ -59,47 +59,49 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
 def _errors(subject: Subject) -> Iterator[FieldError]:
     workload, merges = subject.workload, subject.reading.merges
     features = on_stored_pod(subject.features) if workload.stored else subject.features
-    as_stands = workload.stored or not workload.is_pod or not merges
-    if as_stands and features is subject.features:
-        own = errors_in(subject.reading, workload.path)
+    # The API server merges the matchLabelKeys of a new Pod only.
+    merged = workload.stored or not workload.is_pod or not merges
+    if merged and features is subject.features:
+        errors = errors_in(subject.reading, workload.path)  # which the reading keeps
     else:
         raw, labels, path = workload.raw_constraints, workload.labels, workload.path
-        own = validate(raw, labels, path, merged=as_stands, features=features)
-    for error in own:
+        errors = validate(raw, labels, path, merged=merged, features=features)
+    for error in errors:
         if workload.labels_known or not _may_be_filled_in(error, subject):
             yield error
     if not workload.is_pod and workload.labels_known and merges:
         yield from _errors_of_its_pods(subject)
 
 
+_FILLED_IN = frozenset({"maxSkew", "topologyKey", "whenUnsatisfiable"})
+
+
 def _may_be_filled_in(error: FieldError, subject: Subject) -> bool:
-    """Return whether the error is in a field that is absent, or about one, and an operator may fill that in."""
+    """Return whether the error is about an absent field that an operator may fill in."""
     operator, field = subject.workload.kind.operator, error.path[-1]
     if error.type == FORBIDDEN and field == "matchLabelKeys":
         return operator is None or operator.may_fill("labelSelector") or bool(operator.own_fields)
     if operator is None:
         return False
+    # The detail "can only use minDomains if …, not X" ends without an X if whenUnsatisfiable is absent.
     about = "whenUnsatisfiable" if field == "minDomains" and error.detail.endswith("not ") else str(field)
     absent = about != field or error.value in (0, "")
     return absent and about in _FILLED_IN and operator.may_fill(about)
 
 
-_FILLED_IN = frozenset({"maxSkew", "topologyKey", "whenUnsatisfiable"})
-
-
 def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
-    """Yield the errors of the Pods that the template has not: a key in both, after the merge."""
+    """Yield the errors that its Pods have and the template does not: after the merge, a key may be in both."""
     workload, own = subject.workload, errors_in(subject.reading, subject.workload.path)
-    known = {shown_path(error) for error in own if error.detail == IN_BOTH}
+    own_paths = {shown_path(error) for error in own if error.detail == IN_BOTH}
     labels = workload.pods_labels()
     of_pods = validate(workload.raw_constraints, labels, workload.path, merged=False, features=subject.features)
-    yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in known)
+    yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in own_paths)
 
 
 class Repair(NamedTuple):
-    """What must hold where the API server reports an error, what is wanted there, and what to write, remove or set."""
+    """What a finding says of an error of the API server."""
 
-    message: str
+    message: str  # what must hold
     wanted: str
     fix: str
 
@@ -109,7 +111,8 @@ _ACTION, _POLICY_WORDS, _OPERATOR = (
     f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS)
 )
 _OF_POLICY = Repair(f"must be {_POLICY_WORDS}", _POLICY_WORDS, f"remove the field, or set it to {_POLICY_WORDS}")
-# By the type of the error, and its field; for a label LABEL_KEY or LABEL_VALUE, for a wrong type the right one.
+# By the type of the error, and its field.  Errors in labels have LABEL_KEY or LABEL_VALUE for the field, and those of a
+# wrong type have the right type.
 REMEDIES: dict[tuple[str, str], Repair] = {
     (INVALID, "maxSkew"): Repair(
         "must be greater than zero", "1 or more", "set maxSkew to 1, or to the difference you can accept"
@@ -222,17 +225,17 @@ def _is_twice(path: FieldPath, subject: Subject) -> bool:
     return keys.count(key) > 1 and selector is not None and key not in selector.keys
 
 
+_TYPE_WORDS: dict[type, str] = {str: "string", list: "array", dict: "object"}
+
+
 def _found(error: FieldError) -> str:
     if error.value not in ("", [], {}):
         return brief(error.value)
     return f"an empty {_TYPE_WORDS[type(error.value)]}" if error.type == TYPE_INVALID else "nothing"
 
 
-_TYPE_WORDS: dict[type, str] = {str: "string", list: "array", dict: "object"}
-
-
 def _classified(error: FieldError) -> tuple[str, str]:
-    """Return its type, and the field, label or type that it is about; upstream has one type for several faults."""
+    """Return the key of an error in REMEDIES; upstream gives several faults one type, so the detail decides."""
     field = next((part for part in reversed(error.path) if isinstance(part, str)), "")
     if error.type == TYPE_INVALID:
         return TYPE_INVALID, error.detail.removeprefix("must be ")
@@ -246,7 +249,7 @@ def _classified(error: FieldError) -> tuple[str, str]:
 
 
 def _repeated(index: int, subject: Subject) -> tuple[str, str]:
-    """Return the message of a constraint that repeats a pair, which names the other one, and what was found."""
+    """Return the message on a constraint that repeats the pair of another one, and what was found."""
     pairs = [(written.topology_key, written.when_unsatisfiable) for written in subject.reading.written]
     other = max(i for i, pair in enumerate(pairs) if pair == pairs[index])
     key, action = pairs[index]

@@ -78,12 +78,14 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
-    have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    replicas = number_of(workload.replicas, "replica")
-    missing, repairs = asked - have if asked or have else {ZONE}, Repairs(subject)
+    present, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
+    replicas, repairs = number_of(workload.replicas, "replica"), Repairs(subject)
+    missing = asked - present
+    if not asked and not present:  # Any constraint is enough, so name the most usual one.
+        missing = frozenset({ZONE})
     for key in sorted(missing):
-        message = f"{replicas}, but none" + (f" for {key}" if have else "")
-        value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
+        message = f"{replicas}, but none" + (f" for {key}" if present else "")
+        value, wanted = ", ".join(sorted(present)) or "no constraint", f"a constraint for {key}"
         fix = repairs.of_missing_key(key) or f"add {_offer(subject, key) or wanted}"
         yield Cause(workload.path, message, value, wanted, fix=fix)
 

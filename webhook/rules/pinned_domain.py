@@ -77,56 +77,56 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
     if workload.pinned or DEFAULTED_BY_ANNOTATION in workload.annotations:
         return
     for constraint in subject.constraints:
-        left = subject.pod.affinity.values(constraint.topology_key)
-        if not left or not subject.counts_own(constraint):
+        allowed = subject.pod.affinity.values(constraint.topology_key)
+        if not allowed or not subject.counts_own(constraint):
             continue
         if is_confined(subject.pod, constraint):
             if workload.is_pod or workload.replicas > 1:
-                yield _spreads_nothing(subject, constraint, left)
-        elif constraint.hard and waits and workload.replicas > constraint.max_skew * len(left) > 0:
-            yield from _bars(subject, constraint, left)
+                yield _spreads_nothing(subject, constraint, allowed)
+        elif constraint.hard and waits and workload.replicas > constraint.max_skew * len(allowed) > 0:
+            yield from _too_few_allowed(subject, constraint, allowed)
 
 
-def _spreads_nothing(subject: Subject, constraint: Constraint, left: Set[str]) -> Cause:
-    message = f"spreads nothing: {_by(subject, constraint)} allows only {some(left)}"
+def _spreads_nothing(subject: Subject, constraint: Constraint, allowed: Set[str]) -> Cause:
+    message = f"spreads nothing: {_field(subject, constraint)} allows only {some(allowed)}"
     fix = _remove_or(subject, constraint, "allow more domains in nodeSelector and node affinity")
-    return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(left)}", "several domains", fix)
+    return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(allowed)}", "several domains", fix)
 
 
 def _remove_or(subject: Subject, constraint: Constraint, fix: str) -> str:
-    """Return a fix, and to remove the constraint as the other one unless the policy asks for it."""
+    """Return a fix, and removing the constraint as an alternative, unless the policy asks for the constraint."""
     return fix if Repairs(subject).is_needed(constraint) else f"remove the constraint, or {fix}"
 
 
-def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[Cause]:
-    """Yield the cause if there are more replicas than the domains that are left can take."""
-    by, replicas = _by(subject, constraint), subject.workload.replicas
-    fit, domains = constraint.max_skew * len(left), number_of(len(left), "domain")
-    if constraint.min_domains > len(left) and constraint.node_affinity_policy == HONOR:
-        message = f"only {fit} of {replicas} Pods can ever run: {by} allows {domains}"
-        path, value = (
-            subject.at(constraint, "minDomains"),
-            f"minDomains {constraint.min_domains}, and only {some(left)}",
-        )
-        fix = f"allow more domains in the {by}"
-        fix = f"lower minDomains to {len(left)}, or {fix}" if len(left) > 1 else _remove_or(subject, constraint, fix)
-        yield Cause(path, message, value, f"minDomains of at most {len(left)}, or more domains", fix=fix)
+def _too_few_allowed(subject: Subject, constraint: Constraint, allowed: Set[str]) -> Iterator[Cause]:
+    """Yield the cause if there are more replicas than the `allowed` domains can take."""
+    field, replicas = _field(subject, constraint), subject.workload.replicas
+    fit, domains = constraint.max_skew * len(allowed), number_of(len(allowed), "domain")
+    if constraint.min_domains > len(allowed) and constraint.node_affinity_policy == HONOR:
+        message = f"only {fit} of {replicas} Pods can ever run: {field} allows {domains}"
+        path = subject.at(constraint, "minDomains")
+        value = f"minDomains {constraint.min_domains}, and only {some(allowed)}"
+        fix = f"allow more domains in the {field}"
+        if len(allowed) > 1:
+            fix = f"lower minDomains to {len(allowed)}, or {fix}"
+        else:
+            fix = _remove_or(subject, constraint, fix)
+        yield Cause(path, message, value, f"minDomains of at most {len(allowed)}, or more domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)
-    each = subject.nodes.domains(constraint.topology_key).items()
-    if others := {domain for domain, nodes in each if nodes & eligible} - left:
-        count, them = ("counts", "it") if len(others) == 1 else ("count", "them")
-        counts = f"{some(others, 1)} {count}, but the {by} excludes {them}"
-        message = f"{subject.waiting}: {counts}"
-        path, value = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
-        value = f"{value}, and the {by} allows {some(left)}"
-        more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""
+    nodes_by_domain = subject.nodes.domains(constraint.topology_key)
+    if excluded := {domain for domain, nodes in nodes_by_domain.items() if nodes & eligible} - allowed:
+        count, pronoun = ("counts", "it") if len(excluded) == 1 else ("count", "them")
+        message = f"{subject.waiting}: {some(excluded, 1)} {count}, but the {field} excludes {pronoun}"
+        path = subject.at(constraint, "nodeAffinityPolicy")
+        value = f"{constraint.node_affinity_policy}, and the {field} allows {some(allowed)}"
+        more = f" and minDomains: {len(allowed)}" if constraint.min_domains > len(allowed) else ""
         fix = f"set nodeAffinityPolicy: {HONOR}{more}"
-        if len(left) == 1:  # Honoured, it would leave one domain, in which nothing spreads.
-            fix = _remove_or(subject, constraint, f"allow more domains in the {by}")
-        yield Cause(path, message, value, HONOR if len(left) > 1 else "several domains", fix=fix)
+        if len(allowed) == 1:  # Honor would leave one domain, in which nothing spreads.
+            fix = _remove_or(subject, constraint, f"allow more domains in the {field}")
+        yield Cause(path, message, value, HONOR if len(allowed) > 1 else "several domains", fix=fix)
 
 
-def _by(subject: Subject, constraint: Constraint) -> str:
-    """Return the field that leaves so few domains."""
+def _field(subject: Subject, constraint: Constraint) -> str:
+    """Return the field that allows so few domains."""
     return "nodeSelector" if constraint.topology_key in subject.pod.affinity.selector.keys else "node affinity"

@@ -79,14 +79,14 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
 
 
 def _with_revision(subject: Subject, constraint: Constraint) -> list[str]:
-    """Return the matchLabelKeys with the revision key, which another repair of them may bring."""
+    """Return the matchLabelKeys with pod-template-hash, which the repair of another key may already have added."""
     written = constraint.match_label_keys
     keys = [right or key for key, right in zip(written, Repairs(subject).label_keys(constraint), strict=True)]
     return keys if TEMPLATE_HASH in keys else [*keys, TEMPLATE_HASH]
 
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:
-    """Return whether it is one of those that the rule applies to, and matches the Pods of any revision."""
+    """Return whether the rule applies to the constraint, and its selector matches the Pods of any revision."""
     selector = constraint.selector
     if selector.empty or not (subject.workload.surges if constraint.hard else subject.flag("soft")):
         return False

@@ -66,7 +66,7 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
 
 
 def _has_few(workload: Workload, constraint: Constraint) -> bool:
-    """Return whether it never has more replicas than maxSkew, as far as an autoscaler is known."""
+    """Return whether the workload never has more replicas than maxSkew, unless an unknown autoscaler adds some."""
     if workload.kind.replicas is None or (workload.scaling is not None and workload.scaling.most is None):
         return False
     return max(workload.replicas, workload.most_replicas or 0) <= constraint.max_skew

@@ -13,7 +13,7 @@ from webhook.kubernetes.reader import brief
 from webhook.spread.constraint import Constraint
 from webhook.spread.selectors import Match, Selector
 
-# CEL for: the selector of `c` matches the Pods, or may once a controller has added labels, or binding has.
+# CEL that is true if the selector of `c` matches the Pods, or may once a controller or binding has added labels.
 _OWN_VALUE = "variables.labels[?{0}].or(variables.given[?{0}])"
 _ADDABLE = f"({{0}} in variables.carried || features.topology_labels && {{0}} in {sorted(TOPOLOGY_LABELS)})"
 COUNTS_OWN_PODS = f"""
@@ -56,12 +56,14 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         labels = subject.workload.labels
         if selector.match(labels, addable, added) is not Match.NO:
             continue
-        missed = [part for part in selector.requirements if part.match(labels, addable, added) is Match.NO]
-        path, written = subject.at(constraint, "labelSelector"), str(Selector(tuple(missed)))
-        # Only the author knows what was meant by expressions, so they are not replaced.
-        meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
-        fix, edit = (None, None) if meant else _selecting_own(subject, constraint)
-        shown = _shown(subject, Selector(tuple(missed)))
+        missed = Selector(
+            tuple([part for part in selector.requirements if part.match(labels, addable, added) is Match.NO])
+        )
+        path, written = subject.at(constraint, "labelSelector"), str(missed)
+        # Only the author knows what the expressions are for, so they are not replaced.
+        has_expressions = constraint.label_selector is not None and constraint.label_selector.match_expressions
+        fix, edit = (None, None) if has_expressions else _selecting_own(subject, constraint)
+        shown = _shown(subject, missed)
         if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
@@ -76,7 +78,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
 
 
 def _added(subject: Subject) -> tuple[str, ...]:
-    """Return the labels that every Pod gets; those of a Job do not come where it has a selector of its own."""
+    """Return the label keys that every Pod gets; a Job with a selector of its own does not add any."""
     return tuple([key for key in subject.workload.kind.added_labels if key in subject.addable])
 
 
@@ -92,13 +94,13 @@ def _selecting_own(subject: Subject, constraint: Constraint) -> tuple[str | None
 
 
 def _known(key: str, value: str) -> str:
-    """Return the value of a label, but UID for that of a Job, which nobody knows who writes a selector."""
+    """Return the value of a label; that of a Job's uid is UID, because nobody knows it who writes a selector."""
     return "UID" if key in JOB_LABELS and key.endswith("-uid") else value
 
 
 def _shown(subject: Subject, selector: Selector) -> str:
-    """Return the labels that the selector asks for, or the first of all if the Pod has none of these."""
+    """Return the Pod's labels with the keys of the selector; if it has none of these, the first of its labels."""
     labels = subject.workload.labels
-    named = {key: labels[key] for key in selector.keys if key in labels}
-    shown = sorted(islice((named or labels).items(), 10))
+    selected = {key: labels[key] for key in selector.keys if key in labels}
+    shown = sorted(islice((selected or labels).items(), 10))
     return brief(",".join(f"{key}={_known(key, value)}" for key, value in shown), 50) if shown else "no labels"

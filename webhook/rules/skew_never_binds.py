@@ -42,11 +42,13 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
             continue
         most = subject.counted(constraint).pods if subject.counts_own(constraint) else None
         if most is not None and constraint.max_skew >= most:
-            count, fewer = number_of(most, "Pod"), f"less than {most}, the largest number of Pods at any time"
-            ways = [f"lower maxSkew below {most}"] if most > 1 else []
+            wanted, fixes = "no constraint, or more Pods", list[str]()
+            if most > 1:
+                wanted = f"less than {most}, the largest number of Pods at any time"
+                fixes.append(f"lower maxSkew below {most}")
             if not Repairs(subject).is_needed(constraint):
-                ways.append("remove the constraint")
-            path, wanted = subject.at(constraint, "maxSkew"), fewer if most > 1 else "no constraint, or more Pods"
+                fixes.append("remove the constraint")
+            path, count = subject.at(constraint, "maxSkew"), number_of(most, "Pod")
             message = f"the skew never refuses a node: the constraint counts at most {count}"
-            fix = ", or ".join(ways) or "run more Pods"
+            fix = ", or ".join(fixes) or "run more Pods"
             yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix, idle=TOO_FEW_PODS)

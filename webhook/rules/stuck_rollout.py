@@ -92,10 +92,10 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     constraints = [*_constraints(subject), *room.anti_affinity()]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
         return
-    # That of its own Pods is in the constraints; to look at the anti-affinity of all takes too long.
-    most = room.most_replicas(constraints, wanted, others_affinity=False)
-    if most.number == wanted - 1:
-        message = f"a rollout cannot finish: maxUnavailable rounds to 0, and {_why(most)}"
+    # The constraints have the anti-affinity of its own Pods; looking at that of all other Pods takes too long.
+    bound = room.most_replicas(constraints, wanted, others_affinity=False)
+    if bound.number == wanted - 1:
+        message = f"a rollout cannot finish: maxUnavailable rounds to 0, and {_why(bound)}"
         found = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
         yield Cause(("spec", "strategy"), message, found, "maxSurge 0, maxUnavailable 1, or room for one Pod more")
 
@@ -107,10 +107,10 @@ def _constraints(subject: Subject) -> Iterator[Constraint]:
             yield constraint
 
 
-def _why(most: Bound) -> str:
-    if most.constraint is None:
-        return "host ports of Pods or lack of room exclude every node" if most.kept_off else "no node has room"
-    key = most.constraint.topology_key.rpartition("/")[2]
-    if most.constraint.index < 0:
+def _why(bound: Bound) -> str:
+    if bound.constraint is None:
+        return "host ports of Pods or lack of room exclude every node" if bound.kept_off else "no node has room"
+    key = bound.constraint.topology_key.rpartition("/")[2]
+    if bound.constraint.index < 0:  # It stands for required anti-affinity.
         return f"podAntiAffinity allows one Pod per {key}"
-    return f"constraint {most.constraint.index} allows no Pod more per {key}"
+    return f"constraint {bound.constraint.index} allows no Pod more per {key}"

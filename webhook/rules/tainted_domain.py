@@ -55,10 +55,8 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
         eligible = subject.reach.eligible(constraint, subject.labelled)
         if eligible & subject.reach.open == eligible or not subject.counts_own(constraint):
             continue
-        domains, taking = (
-            nodes.number_of_domains(constraint.topology_key, members)
-            for members in (eligible, eligible & subject.reach.usable)
-        )
+        domains = nodes.number_of_domains(constraint.topology_key, eligible)
+        taking = nodes.number_of_domains(constraint.topology_key, eligible & subject.reach.usable)
         if not (domains >= constraint.min_domains and 0 < constraint.max_skew * taking < workload.replicas):
             continue
         if closed := closed_domains(subject, constraint, eligible):
@@ -73,12 +71,12 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
 
 
 def closed_domains(subject: Subject, constraint: Constraint, eligible: NodeSet) -> Mapping[str, Taint]:
-    """Return the domains that count, but whose every node is cordoned or tainted, each with such a taint."""
+    """Return the domains that count although each of their nodes is cordoned or tainted, each with such a taint."""
     key, domains, reach = constraint.topology_key, subject.nodes.domains(constraint.topology_key), subject.reach
-    barred = {node.labels[key] for node in subject.nodes.members(eligible & ~reach.open)}
+    with_closed_nodes = {node.labels[key] for node in subject.nodes.members(eligible & ~reach.open)}
     return {
         domain: _taint(reach, eligible & domains[domain])
-        for domain in sorted(barred)
+        for domain in sorted(with_closed_nodes)
         if not domains[domain] & eligible & reach.open
     }
 
@@ -89,7 +87,7 @@ def _taint(reach: Reach, nodes: NodeSet) -> Taint:
 
 
 def _closed(closed: Mapping[str, Taint]) -> str:
-    """Return why domains are closed; of those that are cordoned, and of the others, one each is named."""
+    """Return in words why domains are closed; it names one that is cordoned and one that is tainted."""
     cordoned = [domain for domain, taint in closed.items() if _cordons(taint)]
     tainted = [domain for domain in closed if domain not in cordoned]
     whys = [
@@ -105,11 +103,13 @@ def _cordons(taint: Taint) -> bool:
 
 
 def to_open(subject: Subject, constraint: Constraint, closed: Mapping[str, Taint], taking: int) -> str:
-    """Return the fix of domains that are closed, if `taking` so many take Pods."""
-    kept = {taint for taint in closed.values() if not _cordons(taint)}
-    ways = [f"tolerate {some(map(str, kept))}, or remove the taint{'s' if len(kept) > 1 else ''}"] if kept else []
+    """Return the fix of closed domains, if `taking` domains take Pods."""
+    taints = {taint for taint in closed.values() if not _cordons(taint)}
+    steps: list[str] = []
     if any(_cordons(taint) for taint in closed.values()):
-        ways = ["uncordon the nodes", *ways]
-    # Honoured, taints leave the open domains: in one of them nothing spreads.
-    honored = taking >= max(2, constraint.min_domains) and subject.features.node_inclusion_policies
-    return (f"set nodeTaintsPolicy: {HONOR}, or " if honored else "") + ", and ".join(ways)
+        steps.append("uncordon the nodes")
+    if taints:
+        steps.append(f"tolerate {some(map(str, taints))}, or remove the taint{'s' if len(taints) > 1 else ''}")
+    # Honor leaves only the open domains.  In a single one nothing spreads.
+    may_honor = taking >= max(2, constraint.min_domains) and subject.features.node_inclusion_policies
+    return (f"set nodeTaintsPolicy: {HONOR}, or " if may_honor else "") + ", and ".join(steps)

@@ -47,19 +47,17 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
         if constraint.min_domains <= 1 or workload.replicas <= constraint.max_skew or constraint.max_skew < 1:
             continue
         eligible = subject.reach.eligible(constraint, subject.labelled)
-        domains, taking = (
-            subject.nodes.number_of_domains(constraint.topology_key, nodes)
-            for nodes in (eligible, eligible & subject.reach.usable)
-        )
+        domains = subject.nodes.number_of_domains(constraint.topology_key, eligible)
+        taking = subject.nodes.number_of_domains(constraint.topology_key, eligible & subject.reach.usable)
         waits = workload.replicas > constraint.max_skew * taking > 0
         if domains < constraint.min_domains and waits and subject.counts_own(constraint):
             yield _cause(subject, constraint, eligible, domains, taking)
 
 
 def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, domains: int, taking: int) -> Cause:
-    """Return what to report; `eligible` are the nodes that count, in so many domains, of which some are taking Pods."""
-    each = subject.nodes.domains(constraint.topology_key).items()
-    names = some(domain for domain, nodes in each if nodes & eligible)
+    """Return the cause; the `eligible` nodes, which count, are in `domains` domains, of which `taking` take Pods."""
+    nodes_by_domain = subject.nodes.domains(constraint.topology_key)
+    names = some(domain for domain, nodes in nodes_by_domain.items() if nodes & eligible)
     counted = number_of(domains, "domain") + (f", and {taking} of them can take Pods" if taking < domains else "")
     limit, remedy = "can ever run: node affinity allows no other domain", "allow more domains in node affinity"
     if taking < domains or subject.may_get_domains(constraint):

@@ -16,7 +16,7 @@ from webhook.kubernetes.reader import brief
 from webhook.kubernetes.workload import MOST_UNKNOWN_FIELDS
 from webhook.spread.validation import shown_path, validate
 
-OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
+OF_A_CONSTRAINT = 2  # the length of the path of a constraint's own field: the constraint's index, and the field
 
 
 @rule(
@@ -52,33 +52,34 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
         if meant is not None:
             cause = _misspelt(path, meant, value_at(workload.raw_constraints, field.path[:-1]))
             yield _unless_refused(cause, subject) if len(field.path) == OF_A_CONSTRAINT else cause
-        elif not field.alone and not name.startswith("$"):  # as kustomize's $patch does
+        elif not field.alone and not name.startswith("$"):  # kustomize has fields such as $patch
             yield Cause(
                 path, "is not a field, so it is ignored", brief(name), f"one of {', '.join(sorted(field.known))}"
             )
 
 
 def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
-    """Return the cause at the field of `parent` that stands at `path`, and was meant to have another name."""
-    name, fields, edit = path[-1], as_mapping(parent), None
+    """Return the cause on the field of `parent` at `path`, which was `meant` to have another name."""
+    misspelt, fields, edit = path[-1], as_mapping(parent), None
     if meant not in fields and len(fields) <= MOST_UNKNOWN_FIELDS:
-        edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
+        edit = Edit(path[:-1], {meant if name == misspelt else name: value for name, value in fields.items()})
     fix = f"remove it: {meant} is there, too" if meant in fields else f"write {meant}"
-    return Cause(path, "is not a field, so it is ignored", brief(name), meant, fix=fix, edit=edit)
+    return Cause(path, "is not a field, so it is ignored", brief(misspelt), meant, fix=fix, edit=edit)
 
 
 def _unless_refused(cause: Cause, subject: Subject) -> Cause:
-    """Return the cause, without its edit if the API server would refuse the constraint for the field it then has."""
+    """Return the cause, but with another fix if the API server would refuse the field by its right name."""
     if cause.edit is None:
         return cause
-    labels, features, value = subject.workload.pods_labels(), subject.features, as_mapping(cause.edit.value)
+    labels, features, renamed = subject.workload.pods_labels(), subject.features, as_mapping(cause.edit.value)
     pair = Repairs(subject).pairs[int(cause.path[len(subject.workload.path)])]
-    repaired = value if pair is None else {**value, "whenUnsatisfiable": pair.when_unsatisfiable}
-    refused = [
+    # Other fixes may change whenUnsatisfiable, too: minDomains, for one, is refused with ScheduleAnyway.
+    repaired = renamed if pair is None else {**renamed, "whenUnsatisfiable": pair.when_unsatisfiable}
+    errors = [
         error
-        for constraint, merged in ((value, True), (value, False), (repaired, True))
+        for constraint, merged in ((renamed, True), (renamed, False), (repaired, True))
         for error in validate([constraint], labels, (), merged=merged, features=features)
     ]
-    if not any(cause.wanted in shown_path(error) for error in refused):
+    if not any(cause.wanted in shown_path(error) for error in errors):
         return cause
     return cause._replace(fix=f"remove it: the API server refuses {cause.wanted} here", edit=None)

@@ -42,7 +42,7 @@ def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key and key not in carried and not subject.may_carry(key):
-            known = ", ".join(key for key in WELL_KNOWN if key in carried)
-            fix = f"label nodes with {brief(key)}" + (f", or use one of {known}" if known else "")
+            usable = ", ".join(well_known for well_known in WELL_KNOWN if well_known in carried)
+            fix = f"label nodes with {brief(key)}" + (f", or use one of {usable}" if usable else "")
             message = f"no node has the label {brief(key, 40)}: {effect(constraint)}"
             yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), "a key that nodes carry", fix=fix)

@@ -43,9 +43,9 @@ def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.hard:
         lacking = usable & ~subject.nodes.carrying(constraint.topology_key)
         if lacking and not subject.may_carry(constraint.topology_key):
-            lack, there = ("lacks", "it") if lacking.bit_count() == 1 else ("lack", "them")
+            lack, pronoun = ("lacks", "it") if lacking.bit_count() == 1 else ("lack", "them")
             of_all = f"{lacking.bit_count()} of {usable.bit_count()} nodes"
-            message = f"{of_all} that would take the Pod {lack} this label, so no such Pod runs on {there}"
+            message = f"{of_all} that would take the Pod {lack} this label, so no such Pod runs on {pronoun}"
             path, names = subject.at(constraint, "topologyKey"), some(subject.nodes.names(lacking))
             fix = f"label {names} with {constraint.topology_key}"
             yield Cause(path, message, f"without it: {names}", "a label that all these nodes have", fix=fix)

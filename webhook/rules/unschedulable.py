@@ -84,68 +84,71 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
         return
     if room.may_preempt:
         return
-    most = room.most_replicas(subject.hard, wanted, others_affinity=True)
-    if most.number < wanted:
-        yield _cause(subject, most, running)
+    bound = room.most_replicas(subject.hard, wanted, others_affinity=True)
+    if bound.number < wanted:
+        yield _cause(subject, bound, running)
 
 
 def _new_revision(subject: Subject) -> bool:
-    """Return whether a label that only the controller knows decides which of the Pods that run are counted."""
+    """Return whether a label that only the controller knows decides which of the running Pods are counted."""
     return any(not subject.workload.labels.keys() >= set(constraint.match_label_keys) for constraint in subject.hard)
 
 
-def _scarce(subject: Subject, most: Bound) -> NodeSet:
+def _scarce_nodes(subject: Subject, bound: Bound) -> NodeSet:
     """Return the nodes of the domain that keeps the minimum down."""
-    return subject.nodes.domains(most.constraint.topology_key)[most.scarce] if most.constraint else 0
+    return subject.nodes.domains(bound.constraint.topology_key)[bound.scarce] if bound.constraint else 0
 
 
-def _left_out(subject: Subject, most: Bound) -> bool:
-    """Return whether node affinity or nodeSelector, and no taint, keeps the Pod out of the domain, though it counts."""
-    nodes = _scarce(subject, most)
+def _affinity_excludes_scarce(subject: Subject, bound: Bound) -> bool:
+    """Return whether node affinity or nodeSelector, and no taint, keeps the Pod out of the scarce domain."""
+    nodes = _scarce_nodes(subject, bound)
     return bool(nodes & subject.reach.open) and not nodes & subject.reach.affine
 
 
-def _cause(subject: Subject, most: Bound, running: int) -> Cause:
-    """Return the cause, at the field that has it: other rules may say more of that."""
-    replicas, constraint = subject.workload.replicas, most.constraint
-    fit = running + most.number
-    which = f"at most {fit} of {replicas} replicas fit now" if fit else f"none of {replicas} replicas fits now"
+def _cause(subject: Subject, bound: Bound, running: int) -> Cause:
+    """Return the cause, at the field that is to blame: on the same field, other rules may say more."""
+    replicas, constraint = subject.workload.replicas, bound.constraint
+    fitting = running + bound.number
+    how_many = f"at most {fitting} of {replicas} replicas fit now"
+    if not fitting:
+        how_many = f"none of {replicas} replicas fits now"
     if constraint is None:
-        return _without_room(subject, most, which, fit)
-    if not most.scarce:
+        return _without_room(subject, bound, how_many, fitting)
+    if not bound.scarce:
         path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
-        message, wanted = f"{which}: fewer domains than minDomains", "at most the number of eligible domains"
-        # Where nodes may join in others, that is what minDomains is for.
+        message, wanted = f"{how_many}: fewer domains than minDomains", "at most the number of eligible domains"
+        # If nodes may join in other domains, this is what minDomains is for.
         at_most = Severity.INFO if subject.may_get_domains(constraint) else Severity.ERROR
         return Cause(path, message, number, wanted, at_most=at_most)
-    place = f"{constraint.topology_key.rpartition('/')[2]} {some([most.scarce])}"
-    if _left_out(subject, most):
-        message = f"{which}: {place} counts as a domain, but affinity or nodeSelector excludes it"
+    place = f"{constraint.topology_key.rpartition('/')[2]} {some([bound.scarce])}"
+    if _affinity_excludes_scarce(subject, bound):
+        message = f"{how_many}: {place} counts as a domain, but affinity or nodeSelector excludes it"
         path, policy = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         return Cause(path, message, policy, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
-    if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, most):
+    if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce_nodes(subject, bound):
         path, policy = subject.at(constraint, "nodeTaintsPolicy"), constraint.node_taints_policy
-        return Cause(path, f"{which}: {place} counts as a domain, but taints or cordons close it", policy, HONOR)
-    room = f"room for only {most.takes} more" if most.takes else "no room"
-    message = f"{which}: {place} has {room}, so maxSkew {constraint.max_skew} closes the other domains"
+        return Cause(path, f"{how_many}: {place} counts as a domain, but taints or cordons close it", policy, HONOR)
+    room = f"room for only {bound.takes} more" if bound.takes else "no room"
+    message = f"{how_many}: {place} has {room}, so maxSkew {constraint.max_skew} closes the other domains"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
         subject.at(constraint, "maxSkew"), message, f"{constraint.max_skew}", wanted, fix=f"make room in {place}"
     )
 
 
-def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Cause:
-    """Return the cause where no skew refuses: a key that no node has, or else too little room."""
+def _without_room(subject: Subject, bound: Bound, how_many: str, fitting: int) -> Cause:
+    """Return the cause if no skew refuses a node, but a key, node affinity or too little room does."""
     for constraint in subject.hard:
         key = constraint.topology_key
         if key not in subject.nodes.label_keys:
             path, wanted = subject.at(constraint, "topologyKey"), "a key that nodes carry"
-            return Cause(path, f"{which}: no node has the label {brief(key, 40)}", brief(key), wanted)
+            return Cause(path, f"{how_many}: no node has the label {brief(key, 40)}", brief(key), wanted)
     if not subject.reach.affine:
         message, fix = "no node matches its nodeSelector or node affinity", "correct them, or label a node to match"
-        return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
+        message = f"{how_many}: {message}"
+        return Cause(subject.at(subject.hard[0]), message, "no such node", "a node that matches", fix=fix)
     value, wanted = f"room for {number_of(fitting, 'replica')}", f"room for {subject.workload.replicas}"
     fix, why = "free room, add nodes, or request less", "no room"
-    if number := most.kept_off.bit_count():
+    if number := bound.kept_off.bit_count():
         why = f"anti-affinity or host ports of Pods exclude {number_of(number, 'node')}, and no other has room"
-    return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)
+    return Cause(subject.at(subject.hard[0]), f"{how_many}: {why}", value, wanted, fix=fix)

@@ -31,8 +31,8 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     revision.
     """
     kind = subject.workload.kind
-    known = kind.built_in or kind.revision_key is not None
-    if not known or kind.kind in ("Pod", "PodTemplate") or TEMPLATE_HASH in subject.carries:
+    is_revision_known = kind.built_in or kind.revision_key is not None
+    if not is_revision_known or kind.kind in ("Pod", "PodTemplate") or TEMPLATE_HASH in subject.carries:
         return
     message, repairs = f"a {kind.kind}'s Pods never carry {TEMPLATE_HASH}", Repairs(subject)
     for constraint in subject.constraints:
