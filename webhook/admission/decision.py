@@ -65,20 +65,20 @@ def unexpected(policy: Policy, about: str) -> Decision:
 
 
 def not_judged(
-    policy: Policy, about: str, message: str, enforcement: str = "", *, enforced: bool = False, known: bool = False
+    policy: Policy, about: str, message: str, enforcement: str = "", *, enforced: bool = False, excused: bool = False
 ) -> Decision:
     """
     Return the answer to the object `about`, which is too large or too deep to judge: the policy's `onError`.
 
     enforcement  what is in force for the object; "" if that is not known: then the mildest counts
     enforced     a rule is: the object is denied, or else a developer could evade the rule with a large object
-    known        the constraints have not changed: the object is allowed
+    excused      the update does not change the constraints: the object is allowed
     """
     if enforced:
         why = f"{wording.object_name(about)}: {message}; {MAKE_SMALLER}"
         lines = wording.with_help([wording.one_line(why, wording.LINE_LIMIT)], policy.help)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", "\n".join(lines)), error=message)
-    on_error = "Allow" if known else policy.on_error
+    on_error = "Allow" if excused else policy.on_error
     return _on_error(enforcement or mildest(policy.parts), Outcome.NOT_JUDGED, about, message, on_error, policy.help)
 
 

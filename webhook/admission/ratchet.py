@@ -21,8 +21,8 @@ from webhook.kubernetes.reader import brief
 from webhook.kubernetes.workload import Workload
 from webhook.policy.policy import DENY, InForce
 
-FindingIdentity = tuple[str, str, str, tuple[str, ...]]
-Mistake = tuple[str, str, FieldPath]
+FindingIdentity = tuple[str, str, str, tuple[str, ...]]  # see `identity`
+Mistake = tuple[str, str, FieldPath]  # see `_mistake`
 
 
 def changes_nothing(request: AdmissionRequest) -> bool:

@@ -169,9 +169,10 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     # As with old findings, an update that leaves the constraints as they were is allowed, unless it brings the object
     # under an enforced rule.
     enforced_before = all(policy.in_force(workload, namespace_labels).enforces for workload in request.before)
-    known = keeps_constraints(request) and (enforced_before or not denies)
+    excused = keeps_constraints(request) and (enforced_before or not denies)
     message = f"{path_text(first.path)}: {error}"
-    return not_judged(policy, about(request), message, mildest(in_force), enforced=denies and not known, known=known)
+    enforced = denies and not excused
+    return not_judged(policy, about(request), message, mildest(in_force), enforced=enforced, excused=excused)
 
 
 def _decide(

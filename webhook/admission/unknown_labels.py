@@ -10,7 +10,7 @@ from webhook.findings.wording import some
 from webhook.kubernetes.fields import FieldPath
 
 HOW_TO_KNOW = "give --namespace-labels, --cluster, or a Namespace in the input"
-Place = tuple[str, FieldPath]
+Place = tuple[str, FieldPath]  # the rule, and the path
 
 
 def agreed(possible: Mapping[str, Sequence[JudgedFinding]]) -> tuple[list[JudgedFinding], bool]:

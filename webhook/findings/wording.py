@@ -123,9 +123,9 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
     return lines
 
 
-def line(finding: Finding, at: str = "") -> str:
-    """Return `<field>: <what must hold> (<rule-id>)`; the field is `at`, or else the finding's whole path."""
-    return f"{of_field(finding, at)} ({finding.rule})"
+def line(finding: Finding, field: str = "") -> str:
+    """Return `<field>: <what must hold> (<rule-id>)`; the field is the finding's whole path if it is not given."""
+    return f"{of_field(finding, field)} ({finding.rule})"
 
 
 def concise(finding: Finding) -> str:
@@ -133,10 +133,10 @@ def concise(finding: Finding) -> str:
     return f"{finding.rule} {of_field(finding, short_path(finding.path))}"
 
 
-def of_field(finding: Finding, at: str = "") -> str:
-    """Return `<field>: <what must hold>`; the field is `at`, or else the finding's whole path."""
-    at = at or path_text(finding.path)
-    return f"{at}: {finding.message}" if at else finding.message
+def of_field(finding: Finding, field: str = "") -> str:
+    """Return `<field>: <what must hold>`; the field is the finding's whole path if it is not given."""
+    field = field or path_text(finding.path)
+    return f"{field}: {finding.message}" if field else finding.message
 
 
 def in_short(finding: Finding) -> str:
@@ -144,7 +144,7 @@ def in_short(finding: Finding) -> str:
     return f"{finding.rule}: {short_path(finding.path)}: {finding.message}"
 
 
-def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_LIMIT) -> str:
+def in_full(finding: Finding, field: str = "", about: str = "", limit: int = LINE_LIMIT) -> str:
     """
     Return `<object>: <field>: <what must hold>; found <value>; <fix> (evenkeel <rule>); <help>`.
 
@@ -155,10 +155,11 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     """
     tail = with_helps(mark(finding.rule) if about else f" ({finding.rule})", finding.help)
     room, fix = limit - len(tail), f"; {finding.fix}"
-    said = of_field(finding, at)
-    text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
-    named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
-    value = "" if named else f"; found {finding.found}"
+    text = of_field(finding, field)
+    if about:
+        text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(text) - 2))}: {text}"
+    is_named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
+    value = "" if is_named else f"; found {finding.found}"
     ending = next((part for part in (f"{value}{fix}", fix) if len(text) + len(part) <= room), "")
     return one_line(text + ending, room) + tail
 
@@ -166,15 +167,15 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
 def denial(findings: Sequence[Finding], about: str, help_line: str = "") -> Denial:
     """Return a denial for people and for programs; of more than MOST_LINES errors, the others are only counted."""
     shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
-    lines = [in_full(finding, at, about) for finding, at in shown]
+    lines = [in_full(finding, field, about) for finding, field in shown]
     if more := findings[MOST_LINES:]:
         lines.append(f"and {len(more)} more")
-    return Denial("\n".join(with_help(lines, help_line)), [_cause(finding, at) for finding, at in shown])
+    return Denial("\n".join(with_help(lines, help_line)), [_cause(finding, field) for finding, field in shown])
 
 
-def _cause(finding: Finding, at: str) -> Mapping[str, str]:
+def _cause(finding: Finding, field: str) -> Mapping[str, str]:
     message = one_line(finding.message, LINE_LIMIT)
-    return {"reason": finding.rule, "field": one_line(at, LINE_LIMIT), "message": message}
+    return {"reason": finding.rule, "field": one_line(field, LINE_LIMIT), "message": message}
 
 
 def summary(findings: Iterable[Finding]) -> str:

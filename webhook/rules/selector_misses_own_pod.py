@@ -86,15 +86,15 @@ def _selecting_own(subject: Subject, constraint: Constraint) -> tuple[str | None
     """Return the fix that selects the Pods by their own labels or the operator's, in words and as an edit."""
     if subject.workload.labels_known or constraint.label_selector is None:
         return subject.copy_own_selector(constraint)
-    written, given = constraint.label_selector.match_labels, subject.workload.labels
-    if len(written) > MOST_LABELS_COPIED or given.keys().isdisjoint(written):
+    written, labels = constraint.label_selector.match_labels, subject.workload.labels
+    if len(written) > MOST_LABELS_COPIED or labels.keys().isdisjoint(written):
         return None, None
-    right = {"matchLabels": {key: given.get(key, value) for key, value in written.items()}}
+    right = {"matchLabels": {key: labels.get(key, value) for key, value in written.items()}}
     return f"write labelSelector: {in_yaml(right)}", Edit(subject.at(constraint, "labelSelector"), right)
 
 
-def _known(key: str, value: str) -> str:
-    """Return the value of a label; that of a Job's uid is UID, because nobody knows it who writes a selector."""
+def _value_shown(key: str, value: str) -> str:
+    """Return the value of a label, or UID for the uid of a Job, which nobody knows when they write a selector."""
     return "UID" if key in JOB_LABELS and key.endswith("-uid") else value
 
 
@@ -103,4 +103,4 @@ def _shown(subject: Subject, selector: Selector) -> str:
     labels = subject.workload.labels
     selected = {key: labels[key] for key in selector.keys if key in labels}
     shown = sorted(islice((selected or labels).items(), 10))
-    return brief(",".join(f"{key}={_known(key, value)}" for key, value in shown), 50) if shown else "no labels"
+    return brief(",".join(f"{key}={_value_shown(key, value)}" for key, value in shown), 50) if shown else "no labels"
