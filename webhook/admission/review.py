@@ -111,7 +111,7 @@ def _judge(
         weigh(request.workloads)
     except TooLarge as error:
         return _too_large(request, namespace_labels, terms, error)
-    skipped: dict[Skipped, None] = {}
+    skipped: dict[Skipped, None] = {}  # an ordered set
     if not terms.foresees or namespace_labels is not None:
         return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped, terms)
     namespace = request.workloads[0].namespace

@@ -303,5 +303,5 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
 
 @cache
 def depth(rule_id: str) -> int:
-    """Return how many rules, one above the other, this one yields to."""
+    """Return the length of the longest chain of rules that this one yields to."""
     return max((1 + depth(above) for above in RULES[rule_id].yields_to), default=0)
