@@ -22,7 +22,7 @@ from evenkeel.scheduler.volumes import PORTWORX_DISK, Disk, Mounts
 from webhook.kubernetes.features import Features
 from webhook.spread.nodes import Nodes, NodeSet, union
 
-NodesByRoom = dict[int, NodeSet]  # The nodes by how many volumes more they take.
+NodesByRoom = dict[int, NodeSet]  # The nodes by how many more volumes they take.
 
 
 class SchedulerError(Exception):
@@ -37,14 +37,14 @@ class AttachedVolume(NamedTuple):
 
 
 class Attacher(NamedTuple):
-    """What tells which volumes of Pods a CSI driver attaches to a node."""
+    """Finds the volumes of a Pod that CSI drivers attach to a node."""
 
     storage: Storage
     features: Features
 
     def migrates(self, plugin: str, csi_node: CSINode | None) -> bool:
         """
-        Return whether a CSI driver attaches the volumes of a plugin of Kubernetes to a node.
+        Whether a CSI driver attaches the volumes of an in-tree plugin to a node.
 
         upstream: utils.go:isCSIMigrationOn (v1.37)
         """
@@ -83,7 +83,7 @@ class Attacher(NamedTuple):
 
     def _of_claim(self, claim: Claim, csi_node: CSINode | None) -> AttachedVolume | None:
         """
-        Return the volume of a claim, None if it counts for no driver.
+        Return the volume of a claim; None if it counts for no driver.
 
         upstream: csi.go:CSILimits.getCSIDriverInfo (v1.37)
         """
@@ -105,18 +105,20 @@ class Attacher(NamedTuple):
 
         upstream: csi.go:CSILimits.getCSIDriverInfoFromSC (v1.37)
         """
-        of_class = self.storage.classes.get(claim.class_name)
-        if of_class is None or not of_class.provisioner or of_class.provisioner in UNCOUNTED_PROVISIONERS:
+        storage_class = self.storage.classes.get(claim.class_name)
+        provisioner = storage_class.provisioner if storage_class is not None else ""
+        if not provisioner or provisioner in UNCOUNTED_PROVISIONERS:
             return None
-        plugin, named = BY_PROVISIONER.get(of_class.provisioner), f"{claim.namespace}/{claim.name}"
+        # The volume has no handle yet: the claim stands for it, as upstream has it.
+        plugin, claim_handle = BY_PROVISIONER.get(provisioner), f"{claim.namespace}/{claim.name}"
         if plugin is None:
-            return AttachedVolume(of_class.provisioner, named)
-        return AttachedVolume(plugin.driver, named) if self.migrates(plugin.name, csi_node) else None
+            return AttachedVolume(provisioner, claim_handle)
+        return AttachedVolume(plugin.driver, claim_handle) if self.migrates(plugin.name, csi_node) else None
 
 
 def is_owned(claim: Claim, mounts: Mounts) -> bool:
     """
-    Return whether the claim of an ephemeral volume is that of the Pod; one that is about to be made is.
+    Whether the claim of an ephemeral volume is the Pod's own; one that is about to be made is.
 
     upstream: ephemeral.go:VolumeIsForPod (v1.37)
     """
@@ -125,7 +127,7 @@ def is_owned(claim: Claim, mounts: Mounts) -> bool:
 
 def not_owned(claim: Claim, mounts: Mounts) -> str:
     """
-    Return why a Pod may not use the claim of an ephemeral volume.
+    The error for a Pod that may not use the claim of an ephemeral volume.
 
     upstream: ephemeral.go:VolumeIsForPod (v1.37)
     """
@@ -134,33 +136,30 @@ def not_owned(claim: Claim, mounts: Mounts) -> str:
 
 
 class AttachedVolumes:
-    """
-    The volumes that the Pods of each node have attached there; each counts once, however many Pods use it.
-
-    Only nodes are counted that exist.  What a Pod counts as is remembered: its claims may be bound or deleted before it
-    goes.  A claim of a Pod there that is another Pod's is kept in `errors`, by the node and the Pod's volumes:
-    kube-scheduler gives up an attempt that comes to that node.
-    """
+    """The volumes attached to each node that exists; a volume counts once, however many Pods of the node use it."""
 
     def __init__(self, nodes: Nodes, mounts: Mapping[Mounts, Mapping[str, int]], attacher: Attacher) -> None:
         self._nodes, self.attacher = nodes, attacher
-        self._pods: dict[str, dict[AttachedVolume, int]] = {}  # The number of Pods that use it, by node and volume.
+        self._pods: dict[str, dict[AttachedVolume, int]] = {}  # The number of Pods by node and volume.
         self._numbers: dict[str, dict[str, int]] = {}  # The number of volumes by node and driver.
-        self._rooms: dict[str, NodesByRoom] = {}  # By driver, once it has been asked for.
-        self._users: dict[AttachedVolume, NodeSet] = {}  # The nodes of the Pods that use it.
-        self._own: set[str] = set()  # The nodes whose counts no copy shares.
-        self._counted: dict[tuple[Mounts, str], tuple[AttachedVolume, ...]] = {}  # By volumes of Pods and node.
+        self._rooms: dict[str, NodesByRoom] = {}  # By driver; made when they are asked for.
+        self._users: dict[AttachedVolume, NodeSet] = {}  # The nodes whose Pods use a volume.
+        self._own: set[str] = set()  # The nodes whose `_pods` and `_numbers` no copy shares: others are copied first.
+        # What Pods with these volumes count as on a node.  It is remembered until they go: their claims may be bound or
+        # deleted before.
+        self._counted: dict[tuple[Mounts, str], tuple[AttachedVolume, ...]] = {}
+        # Pods whose claim is another Pod's, by node and volumes: kube-scheduler gives up an attempt at that node.
         self.errors: dict[str, dict[Mounts, str]] = {}
-        for of_pods, numbers in mounts.items():
+        for pod_mounts, numbers in mounts.items():
             for node, number in numbers.items():
-                self.add(of_pods, node, number)
+                self.add(pod_mounts, node, number)
 
     def copy(self) -> AttachedVolumes:
-        """Return an independent copy."""
         new = copy(self)
-        new._pods, new._numbers, new._own = dict(self._pods), dict(self._numbers), set()
+        new._pods, new._numbers = dict(self._pods), dict(self._numbers)
+        new._own, self._own = set(), set()  # Both now share the counts of each node.
         new._rooms = {driver: dict(room) for driver, room in self._rooms.items()}
-        new._users, new._counted, self._own = dict(self._users), dict(self._counted), set()
+        new._users, new._counted = dict(self._users), dict(self._counted)
         new.errors = {node: dict(errors) for node, errors in self.errors.items()}
         return new
 
@@ -209,13 +208,13 @@ class AttachedVolumes:
     def _change(self, driver: str, node: str, change: int) -> None:
         numbers, room = self._numbers[node], self._rooms.get(driver)
         if room is not None and (limit := self._limit(driver, node)) is not None:
-            bit, left = self._nodes.named_one(node), limit - numbers.get(driver, 0)
-            room[left] &= ~bit
-            room[left - change] = room.get(left - change, 0) | bit
+            bit, before = self._nodes.named_one(node), limit - numbers.get(driver, 0)
+            room[before] &= ~bit
+            room[before - change] = room.get(before - change, 0) | bit
         numbers[driver] = numbers.get(driver, 0) + change
 
     def _numbers_of(self, node: str) -> Mapping[str, int]:
-        """Return the number of volumes of a node by driver; those that no Pod there uses count, too."""
+        """The number of volumes of a node by driver; what VolumeAttachments name counts even if no Pod uses it."""
         numbers = self._numbers.get(node)
         if numbers is None:
             numbers = self._numbers[node] = {}
@@ -243,7 +242,7 @@ class AttachedVolumes:
         return csi_node.limit(driver) if csi_node is not None else None
 
     def room(self, driver: str) -> NodesByRoom:
-        """Return the nodes with a limit for a driver by how many volumes more they take, less than 0 where too many."""
+        """The nodes that limit a driver, by how many more volumes they take; below 0 where they have too many."""
         room = self._rooms.get(driver)
         if room is None:
             by_room: dict[int, list[str]] = {}
@@ -253,12 +252,12 @@ class AttachedVolumes:
                     limits[csi_node] = csi_node.limit(driver)
                 if (limit := limits[csi_node]) is not None:
                     by_room.setdefault(limit - self._numbers_of(node).get(driver, 0), []).append(node)
-            room = self._rooms[driver] = {left: self._nodes.named(names) for left, names in by_room.items()}
+            room = self._rooms[driver] = {number: self._nodes.named(names) for number, names in by_room.items()}
         return room
 
     def refused(self, wanted: Sequence[AttachedVolume]) -> NodeSet:
         """
-        Return the nodes that do not take all of these volumes; one that a Pod there uses already counts no more.
+        Return the nodes that do not take all of these volumes; those that a Pod there already uses cost nothing.
 
         upstream: csi.go:CSILimits.Filter (v1.37)
         """
@@ -267,15 +266,16 @@ class AttachedVolumes:
             numbers[volume.driver] = numbers.get(volume.driver, 0) + 1
         refused = 0
         for driver, number in numbers.items():
-            for left, nodes in self.room(driver).items():
-                if left < number:
+            for room, nodes in self.room(driver).items():
+                if room < number:
                     refused |= nodes
+        # Few nodes have any of the volumes already: only these are looked at one by one.
         having = refused & union(self._users.get(volume, 0) for volume in wanted)
         taking = [node for node in self._nodes.names(having) if not self._refuses(node, self._pods[node], wanted)]
         return refused & ~self._nodes.named(taking)
 
     def _refuses(self, node: str, pods: Mapping[AttachedVolume, int], wanted: Sequence[AttachedVolume]) -> bool:
-        """Return whether a node does not take the volumes, of which it has some."""
+        """Whether a node, whose Pods use some of these volumes, does not take the others."""
         numbers: dict[str, int] = {}
         for volume in wanted:
             if volume not in pods:

@@ -20,7 +20,7 @@ from webhook.spread.nodes import NodeSet
 
 def bound(cycle: Cycle, wanted: int) -> Bound:
     """
-    Return a number of Pods like that of the attempt that no more than can be placed, `wanted` or less.
+    Return how many Pods like that of the attempt can be placed at most, counted no further than `wanted`.
 
     All other Pods stay where they are.
     """
@@ -36,15 +36,15 @@ def bound(cycle: Cycle, wanted: int) -> Bound:
 
 def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
     """
-    Return the bound of one constraint: in the end no domain has more Pods than minimum and maxSkew allow, or than have
-    room.
+    Return the bound of one constraint: no domain gets more Pods than minimum + maxSkew allow, or than it has room for.
 
-    The minimum cannot become larger than what any eligible domain can hold.
+    The minimum cannot become larger than what the smallest eligible domain can hold.
     """
     constraint, wanted = counts.constraint, room.wanted
     if not counts.self_match_num:
         return Bound(wanted)
-    takes, sure = dict.fromkeys(counts.eligible, 0), 0  # So many are placed even if the minimum stays 0.
+    takes = dict.fromkeys(counts.eligible, 0)  # How many Pods have room, by domain.
+    sure = 0  # So many are placed even if the minimum stays 0.
     for name, domain in room.snapshot.nodes.placed(constraint.topology_key, usable).of.items():
         before = takes.get(domain, wanted)
         if before < wanted:
@@ -64,20 +64,17 @@ def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
 
 
 class _Room:
-    """
-    How many more Pods nodes have room for, counted no further than `wanted`; the room of each node is computed once.
-
-    Where no node says what it has, resources were not read, and each has room for all.
-    """
+    """How many more Pods nodes have room for, counted no further than `wanted`; each node is computed once."""
 
     def __init__(self, cycle: Cycle, wanted: int) -> None:
         self.snapshot, self.wanted = cycle.snapshot, wanted
         self._most = 1 if cycle.pod.ports else wanted  # A second Pod would want the same ports.
-        # DeviceClasses may not have been read.
+        # DeviceClasses may not have been read: what they may give out counts as theirs.
         unread = replace(cycle, snapshot=replace(cycle.snapshot, device_resources=None))
         self._requests, self._of_devices = cycle.requests, unread.of_devices
         self._by_node: dict[str, int] = {}
-        self._known = any(node.allocatable.pods for node in self.snapshot.nodes)
+        # Where no node says what it has, resources were not read: each node has room for all.
+        self._nodes_have_sizes = any(node.allocatable.pods for node in self.snapshot.nodes)
 
     def of_all(self, nodes: NodeSet) -> int:
         number = 0
@@ -88,7 +85,7 @@ class _Room:
         return number
 
     def on(self, name: str) -> int:
-        if not self._known:
+        if not self._nodes_have_sizes:
             return self._most
         room = self._by_node.get(name)
         if room is None:
@@ -102,7 +99,7 @@ class _Room:
 
 
 def fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
-    """Return how many such Pods a node has room for; a request of 0 needs none."""
+    """Return how many such Pods fit on a node; a request of 0 always fits."""
     number = allocatable.pods - usage.pods
     if requests.milli_cpu:
         number = min(number, (allocatable.milli_cpu - usage.milli_cpu) // requests.milli_cpu)
@@ -111,7 +108,7 @@ def fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     if requests.ephemeral_storage:
         number = min(number, (allocatable.ephemeral_storage - usage.ephemeral_storage) // requests.ephemeral_storage)
     if requests.scalars:
-        there, used = dict(allocatable.scalars), dict(usage.scalars)
+        has, used = dict(allocatable.scalars), dict(usage.scalars)
         for name, amount in requests.scalars:
-            number = min(number, (there.get(name, 0) - used.get(name, 0)) // amount) if amount else number
+            number = min(number, (has.get(name, 0) - used.get(name, 0)) // amount) if amount else number
     return number

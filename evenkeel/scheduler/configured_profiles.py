@@ -63,24 +63,29 @@ from webhook.spread.affinity import read_preferred, read_required
 from webhook.spread.default_constraints import SYSTEM, validate_args
 from webhook.spread.validation import in_one_line
 
-# The plugins that are modelled, in the order in which they filter, with their weights.
+# The modelled plugins in the order in which they filter, with their weights; 0 for those that do not score.
 USUAL_PLUGINS = {name: WEIGHTS.get(name, 0) for name in dict.fromkeys((*FILTERS, *WEIGHTS))}
-HIGHEST_SCORE = 10  # of a point of a shape
-# Those without which kube-scheduler does not start, by where they run.
+HIGHEST_SCORE = 10  # The largest score of a point of a shape in the configuration.
+# The plugins without which kube-scheduler does not start, by extension point.
 NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
 AFTER_FILTER = {DYNAMIC_RESOURCES: 0, DEFAULT_PREEMPTION: 0}  # The plugins that run after no node has passed.
-# Those, and the others of the default profile, of which something is said where they concern a Pod.
+# All plugins of the default profile.  Others are unmodelled, and the answer says so.
 KNOWN_PLUGINS = frozenset(
     {
         *(*USUAL_PLUGINS, *NEEDED.values()),
         *(*AFTER_FILTER, "SchedulingGates", "GangScheduling"),
     }
 )
-# Where a plugin can run, of those that are known here.
+# The extension points at which each of these plugins can run.
 EXTENDS: Mapping[str, frozenset[str]] = {
     **{name: frozenset({point}) for point, name in NEEDED.items()},
     **{
-        name: frozenset((*((PRE_FILTER, FILTER) * (name in FILTERS)), *((PRE_SCORE, SCORE) * (name in WEIGHTS))))
+        name: frozenset(
+            [
+                *((PRE_FILTER, FILTER) if name in FILTERS else ()),
+                *((PRE_SCORE, SCORE) if name in WEIGHTS else ()),
+            ]
+        )
         for name in USUAL_PLUGINS
     },
     NODE_RESOURCES_FIT: frozenset({PRE_FILTER, FILTER, PRE_SCORE, SCORE, PLACEMENT_SCORE}),
@@ -119,8 +124,8 @@ _STRATEGY: Schema = {
 
 
 def _args(**properties: Schema) -> Schema:
-    known = {"apiVersion": {}, "kind": {}, **properties}
-    return {"type": "object", "properties": known, "additionalProperties": False}
+    all_properties = {"apiVersion": {}, "kind": {}, **properties}
+    return {"type": "object", "properties": all_properties, "additionalProperties": False}
 
 
 ARGS: Mapping[str, Schema] = {
@@ -138,7 +143,7 @@ ARGS: Mapping[str, Schema] = {
 
 
 def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
-    """Return the profiles of a KubeSchedulerConfiguration by name; or line by line why it cannot be used."""
+    """Return the profiles of a KubeSchedulerConfiguration by name, and why it cannot be used, in one line each."""
     try:
         documents = read_documents(text)
     except DocumentError as error:
@@ -155,10 +160,10 @@ def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
 
 def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]:
     """
-    Return the profiles of a KubeSchedulerConfiguration of the right form, by name; or why kube-scheduler refuses to
-    start.
+    Return the profiles of a KubeSchedulerConfiguration of the right form, by name, and why kube-scheduler refuses to
+    start with it.
 
-    That is not all found of plugins that are not known here, and of what is not read.
+    Errors of unknown plugins, and in fields that are not read, are not found.
     """
     causes: list[str] = []
     profiles: dict[str, Profile] = {}
@@ -176,10 +181,9 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
         wrong += [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
         causes += wrong
         if not wrong:
-            made = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
+            profiles[name] = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
             if raw.get("extenders"):
-                made = replace(made, unmodelled=(*made.unmodelled, "extenders"))
-            profiles[name] = made
+                profiles[name] = replace(profiles[name], unmodelled=(*profiles[name].unmodelled, "extenders"))
     together = frozenset(profiles)
     return {name: replace(profile, together=together) for name, profile in profiles.items()}, tuple(causes)
 
@@ -201,10 +205,11 @@ def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[s
                 yield f"{at}: found {brief(name)}, wanted a plugin that can run at {point}; remove it"
     for point, usual in NEEDED.items():
         at, running = path_text((*path, "plugins", point)), enabled(profile, point, {usual: 0})
+        # Unknown plugins of multiPoint may run here, too, but need not: what is certain is this.
         certain = [name for name in running if name == usual or name in _named(plugins, point)]
         if point == QUEUE_SORT and len(certain) > 1:
             yield f"{at}: found {' and '.join(map(brief, certain))}, wanted one plugin; disable the others there"
-        if not certain and running.keys() <= EXTENDS.keys():
+        if not certain and running.keys() <= EXTENDS.keys():  # No unknown plugin may take its place.
             yield f"{at}: found no plugin, wanted one; enable {usual} there"
     configured = names_in(profile.get("pluginConfig"))
     for i, name in enumerate(configured):
@@ -218,7 +223,7 @@ def _named(plugins: Mapping[str, object], point: str, which: str = "enabled") ->
 
 def _expanded(name: str, plugins: Mapping[str, object]) -> bool:
     """
-    Return whether a plugin that multiPoint enables certainly runs somewhere because of that.
+    Whether a plugin that multiPoint enables certainly runs somewhere because of that.
 
     upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
     """
@@ -244,9 +249,9 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
     if args is None:
         return
     if plugin == POD_TOPOLOGY_SPREAD:
-        given = as_mapping(args)
-        defaulting = str(given.get("defaultingType") or SYSTEM)
-        for error in validate_args(defaulting, as_list(given.get("defaultConstraints")), path):
+        spread_args = as_mapping(args)
+        defaulting = str(spread_args.get("defaultingType") or SYSTEM)
+        for error in validate_args(defaulting, as_list(spread_args.get("defaultConstraints")), path):
             yield in_one_line(error)
         return
     wrong = list(complaints(args, ARGS.get(plugin, {}), path))
@@ -262,17 +267,19 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
     yield from _wrong_order(_points(as_mapping(args).get("shape")), path_text((*path, "shape")))
     if plugin == NODE_AFFINITY:
         _, reader = _affinity(args)
-        for reading in reader.errors:
-            yield f"{path_text((*path, 'addedAffinity', *reading.path[3:]))}: {reading.detail}"
+        for field_error in reader.errors:
+            # Without spec.affinity.nodeAffinity, under which _affinity has put it.
+            yield f"{path_text((*path, 'addedAffinity', *field_error.path[3:]))}: {field_error.detail}"
 
 
 def _wrong_order(shape: Sequence[tuple[int, int]], at: str) -> Iterator[str]:
-    if any(point[0] >= other[0] for point, other in pairwise(shape)):
-        yield f"{at}: found utilizations {', '.join(str(at) for at, _ in shape)}, wanted them in rising order"
+    utilizations = [utilization for utilization, _ in shape]
+    if any(utilization >= following for utilization, following in pairwise(utilizations)):
+        yield f"{at}: found utilizations {', '.join(map(str, utilizations))}, wanted them in rising order"
 
 
 def _affinity(args: object) -> tuple[Mapping[str, object], Reader]:
-    """Return the addedAffinity as the spec of a Pod has it, and a reader that has read it."""
+    """Return the spec of a Pod with the addedAffinity, and a reader with the errors that it has found in it."""
     reader = Reader()
     spec = {"affinity": {"nodeAffinity": as_mapping(args).get("addedAffinity")}}
     read_required(reader, spec)
@@ -324,8 +331,8 @@ def _strategy(raw: Mapping[str, object]) -> ScoringStrategy:
 
 
 def _scores(shape: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return a shape whose scores are 0 to 100, as among nodes; in the configuration they are 0 to 10."""
-    return tuple((at, 10 * score) for at, score in shape)
+    """Return a shape with scores of 0 to 100, as nodes have; in the configuration they are 0 to 10."""
+    return tuple((utilization, 10 * score) for utilization, score in shape)
 
 
 def _shape(strategy: Mapping[str, object]) -> list[tuple[int, int]]:
@@ -338,12 +345,12 @@ def _points(shape: object) -> list[tuple[int, int]]:
 
 
 def _resources(raw: object) -> tuple[tuple[str, int], ...]:
-    """Return the names of resources with their weights; one that is absent or 0 is 1."""
+    """Return the names of resources with their weights; a weight that is absent or 0 is 1."""
     return tuple(
         (str(resource.get("name")), _number(resource.get("weight")) or 1) for resource in map(as_mapping, as_list(raw))
     )
 
 
 def _number(value: object) -> int:
-    """Return an integer of the schema, which takes 1.0 for one, too."""
+    """Read an integer of the schema, which also accepts 1.0; 0 where it is absent."""
     return int(value) if isinstance(value, int | float) else 0

@@ -47,11 +47,11 @@ def _containers(spec: Raw) -> list[Mapping[str, object]]:
 
 
 class DeclaredFeature(NamedTuple):
-    """A feature that nodes declare; kube-scheduler knows it since Kubernetes 1.`since`."""
+    """A feature that nodes declare."""
 
     name: str
-    since: int
-    needed: Callable[[Raw], bool]
+    since: int  # The minor version since which kube-scheduler knows it.
+    needed: Callable[[Raw], bool]  # Whether a Pod with this spec needs it.
 
 
 # upstream: nodedeclaredfeatures/features/registry.go:AllFeatures (v1.37), those that matter to a Pod without a node
@@ -68,4 +68,4 @@ def required_features(spec: Raw, features: Features) -> frozenset[str]:
 
     upstream: framework.go:Framework.InferForPodScheduling (v1.37)
     """
-    return frozenset([of.name for of in FEATURES if features.minor >= of.since and of.needed(spec)])
+    return frozenset([feature.name for feature in FEATURES if features.minor >= feature.since and feature.needed(spec)])

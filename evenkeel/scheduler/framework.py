@@ -57,23 +57,17 @@ OWN_NODE_PASSES = Reason(
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 
 
-TriedPod = tuple[str, BoundPod]  # A Pod on a node, with its namespace.
+TriedPod = tuple[str, BoundPod]  # Its namespace, and a Pod on a node.
 
 
 class Feasibility(NamedTuple):
-    """
-    The nodes on which the Pod could run, and what refuses it on each of the others.
-
-    `rejected` is what PreFilter says where it rejects the Pod for all nodes, else "".  `error` is that at which
-    kube-scheduler gives up the attempt, "" if there is none; then no node is feasible.  `spread` is what the hard
-    constraints say of all nodes, also of those that another plugin refuses first.
-    """
+    """The nodes on which the Pod could run, and what refuses it on each of the others."""
 
     feasible: NodeSet
     refusals: tuple[Refusal, ...]
-    rejected: str
-    spread: Verdicts
-    error: str = ""
+    rejected: str  # What PreFilter says where it rejects the Pod on all nodes; else "".
+    spread: Verdicts  # What the hard constraints say of all nodes, even if another plugin refuses them first.
+    error: str = ""  # At this kube-scheduler gives up the attempt, and no node is feasible; else "".
 
     @property
     def resolvable(self) -> NodeSet:
@@ -92,16 +86,17 @@ class Framework:
         self.cycle = cycle
         self._usage = usage or ChangingUsage(cycle.snapshot.nodes, cycle.snapshot.usage)
         self._plugins: dict[str, Plugin] = {}
-        self._storage: Storage | None = None  # What was last set; None where a plugin was made since.
-        self._following: list[Plugin] = []  # Those that count Pods; made when the first Pod comes or goes.
+        self._storage: Storage | None = None  # What set_storage last gave all plugins; None if one was made since.
+        self._following: list[Plugin] = []  # The plugins that count Pods; listed when the first Pod comes or goes.
         self.nominated: Mapping[str, Sequence[TriedPod]] = nominated_for(cycle)
         self.own_node = cycle.pod.nominated_node
-        self.gave_up = False  # Whether kube-scheduler gives up the attempt that was last made.
+        self.gave_up = False  # Whether kube-scheduler gives up the last attempt.
 
     def copy(self, usage: ChangingUsage | None = None) -> Framework:
         """
-        Return an independent copy, which shares what does not depend on the Pods; `usage` is what it goes on with, the
-        same as now.
+        Return an independent copy, which shares what does not depend on the Pods.
+
+        It follows `usage`, if one is given, which must be equal to the usage now.
         """
         new = copy(self)
         new._usage = usage or self._usage.copy(self._usage.by_node)
@@ -109,11 +104,10 @@ class Framework:
         for plugin in new._plugins.values():
             plugin.follow_usage(new._usage)
         new._following = []
-        new.__dict__.pop("_scores_of_usage", None)
+        new.__dict__.pop("_scores_of_usage", None)  # A cached property that depends on the usage.
         return new
 
     def plugin(self, name: str) -> Plugin:
-        """Return the plugin of this name."""
         plugin = self._plugins.get(name)
         if plugin is None:
             plugin = self._plugins[name] = _PLUGINS_BY_NAME[name](self.cycle)
@@ -130,9 +124,9 @@ class Framework:
         return plugin
 
     def for_volumes(self, mounts: Mounts, storage: Storage) -> Framework:
-        """Return the framework for a Pod that differs in its volumes alone, with what there is of them now."""
+        """Return the framework for a Pod that differs only in its volumes, with the storage as it is now."""
         for name in (*self.cycle.profile.filters, *self.cycle.profile.weights):
-            self.plugin(name)  # which both share
+            self.plugin(name)  # Make all plugins now, so that both frameworks share them.
         new = copy(self)
         new.cycle = replace(
             self.cycle,
@@ -141,12 +135,12 @@ class Framework:
         )
         new._plugins = {name: plugin.of(new.cycle) for name, plugin in self._plugins.items()}
         new._following = []
-        for cached in ("searched", "usable", "_pre_filter"):
+        for cached in ("searched", "usable", "_pre_filter"):  # Properties that depend on the volumes.
             new.__dict__.pop(cached, None)
         return new
 
     def set_storage(self, storage: Storage) -> None:
-        """Set what there is of volumes, by which the Pods that come and go are counted."""
+        """Set the storage by which Pods that come and go are counted from now on."""
         if storage is not self._storage:
             self._storage = storage
             for plugin in self._plugins.values():
@@ -158,30 +152,29 @@ class Framework:
             plugin.add_pods(info, node, number)
 
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
-        """Count Pods of a node that are only tried; they are to be taken back."""
+        """Count Pods of a node for a DryRun, which takes them back."""
         for plugin in self._counting_pods():
             plugin.try_pods(info, node, number)
 
     def try_usage(self, name: str, usage: Usage) -> None:
-        """Let the filters take this as what is used of a node; it is to be taken back."""
+        """Let the filters take this as a node's usage for a DryRun, which takes it back."""
         if (node := self.cycle.snapshot.nodes.get(name)) is not None:
             for plugin in self.cycle.profile.filters:
                 self.plugin(plugin).try_usage(node, usage)
 
     def set_usage(self, name: str, usage: Usage) -> None:
-        """Set what is used of the node with this name; a name that no node has is passed over."""
+        """Set the usage of a node; a name that no node has is ignored."""
         self._usage.set(name, usage)
 
     def usage_of(self, name: str) -> Usage:
-        """Return what is used of the node with this name now."""
         return self._usage.by_node.get(name, UNUSED)
 
     def heeding(self, info: PodInfo) -> list[Plugin]:
-        """Return the plugins for which Pods like this one matter where they are, or may matter."""
+        """Return the plugins for which it may matter where Pods like this one are."""
         return [plugin for plugin in self._counting_pods() if plugin.heeds(info)]
 
     def _counting_pods(self) -> list[Plugin]:
-        """Return the plugins that follow Pods: those that the profile runs, and those that were asked before."""
+        """Return the plugins that follow Pods: those that the profile runs, and others that were made."""
         if not self._following:
             running = {*self.cycle.profile.filters, *self.cycle.profile.weights, *self._plugins}
             self._following = [self.plugin(kind.name) for kind in PLUGINS if kind.counts_pods and kind.name in running]
@@ -195,7 +188,7 @@ class Framework:
 
     @cached_property
     def usable(self) -> NodeSet:
-        """The nodes on which the Pod could run, were there no other Pods."""
+        """The nodes on which the Pod could run if there were no other Pods."""
         remaining = self.searched
         for name in self.cycle.profile.filters:
             if not _PLUGINS_BY_NAME[name].counts_pods:
@@ -208,7 +201,7 @@ class Framework:
         return [name for name in self.cycle.profile.filters if not self.plugin(name).skipped]
 
     def kept_off(self) -> NodeSet:
-        """Return the nodes that Pods that are there close to it, for as long as they stay."""
+        """Return the nodes that other Pods close to the Pod as long as they stay, by anti-affinity or host ports."""
         return union(self.plugin(name).kept_off() for name in self.cycle.profile.filters)
 
     def feasible(self) -> NodeSet:
@@ -216,14 +209,16 @@ class Framework:
         self.gave_up = False
         try:
             return self._feasible()
-        except SchedulerError:  # Perhaps at a node that another plugin refuses before.
+        except SchedulerError:
+            # _feasible runs the filters in another order: in the profile's, an earlier one may refuse the node first.
             feasibility = self.feasibility()
             self.gave_up = bool(feasibility.error)
             return feasibility.feasible
 
     def _feasible(self) -> NodeSet:
         remaining = self.usable
-        for name in reversed(self.cycle.profile.filters):  # The plugins that look at each node come last.
+        # In reverse, so that the plugins that look at each node by itself have fewer nodes left.
+        for name in reversed(self.cycle.profile.filters):
             if remaining and _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         for refusal in self._refused_for_nominated(remaining):
@@ -231,18 +226,18 @@ class Framework:
         return self._own_node(remaining) or remaining
 
     def _refused_for_nominated(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """Yield what refuses nodes when the Pods are there for which room is kept, one node after the other."""
+        """Yield what refuses nodes once the Pods that are nominated for them are there."""
         for name in self.nominated:
             node = self.cycle.snapshot.nodes.named((name,)) & remaining
             if node:
-                with DryRun(self, name) as tried:
-                    refusal = tried.refusal()
+                with DryRun(self, name) as dry_run:
+                    refusal = dry_run.refusal()
                 if refusal is not None:
                     yield refusal
 
     def _own_node(self, feasible: NodeSet) -> NodeSet:
         """
-        Return the node that is nominated for the Pod if it passes: kube-scheduler then tries no other.
+        Return the Pod's own nominated node, if it passes: kube-scheduler then tries no other.
 
         upstream: schedule_one.go:Scheduler.evaluateNominatedNode (v1.37)
         """
@@ -250,12 +245,11 @@ class Framework:
 
     def feasibility(self) -> Feasibility:
         """
-        Return all nodes on which the Pod could run; each of the others is refused by the first plugin that does, with
-        all of that plugin's reasons.
+        Run the filters in their order: the first plugin that refuses a node does so with all of its reasons.
 
         upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
         """
-        spread = self.spread.verdicts()  # Of all nodes, since explain shows domains that another plugin refuses, too.
+        spread = self.spread.verdicts()  # Of all nodes: explain also shows domains that another plugin refuses.
         try:
             return self._feasibility(spread)
         except SchedulerError as error:
@@ -263,6 +257,7 @@ class Framework:
             return Feasibility(0, (refusal,), "", spread, str(error))
 
     def _feasibility(self, spread: Verdicts) -> Feasibility:
+        # `naming` are the plugins by which nodes are left out: PreFilter of NodeName, for one, returns names of nodes.
         rejected, left_out, naming = self._pre_filter
         if rejected.reasons:
             return Feasibility(0, (rejected,), rejected.reasons[0].text, spread)
@@ -273,10 +268,10 @@ class Framework:
             refused = list(self.plugin(name).refusals(remaining))
             refusals += refused
             remaining &= ~union(refusal.nodes for refusal in refused)
-        if own := self._own_node(remaining):
-            refusals.append(Refusal("", (OWN_NODE_PASSES,), remaining & ~own))
-            remaining = own
-        # kube-scheduler tries the own node first, and adds what refuses it to the same set of names.
+        if own_node := self._own_node(remaining):
+            refusals.append(Refusal("", (OWN_NODE_PASSES,), remaining & ~own_node))
+            remaining = own_node
+        # kube-scheduler tries the own node first, and adds the plugin that refuses it to the same set of names.
         naming |= {refusal.plugin for refusal in refusals if self._own_node(refusal.nodes) and refusal.plugin}
         refusals.insert(0, Refusal("", (_unsatisfied(naming),), left_out))
         return Feasibility(remaining, tuple([refusal for refusal in refusals if refusal.nodes]), "", spread)
@@ -284,7 +279,8 @@ class Framework:
     @cached_property
     def _pre_filter(self) -> tuple[Refusal, NodeSet, frozenset[str]]:
         """
-        What rejects the Pod, without reasons if nothing does, the nodes that are left out, and the plugins that do so.
+        A refusal, without reasons if PreFilter does not reject the Pod; the nodes that are left out; and the plugins
+        that leave them out.
 
         upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
         """
@@ -308,8 +304,9 @@ class Framework:
 
     def prioritize(self, candidates: NodeSet) -> dict[str, dict[str, int]]:
         """
-        Return the score of each candidate, 0 to 100, by plugin that scores the Pod and by the name of the node; none
-        for one candidate, which the scheduler takes without.
+        Return the score of each candidate, 0 to 100, by plugin and by name of the node.
+
+        A single candidate has no scores: the scheduler takes it without.
 
         upstream: schedule_one.go:prioritizeNodes (v1.37)
         """
@@ -340,7 +337,8 @@ class Framework:
         by_score = self._scores_of_usage.by_answer
         scores, largest = sorted(by_score, reverse=True), max(by_score)
         most, best = -1, 0
-        # Upstream scores each node.  Here nodes with equal scores are one set; a set that cannot win is not divided.
+        # Upstream scores each node.  Here nodes with equal scores are one set, and the scores of usage are looked at
+        # only in sets that can still win.
         for nodes, base in sorted(self._by_other_scores(candidates), key=lambda part: -part[1]):
             if base + largest < most:
                 break
@@ -354,7 +352,7 @@ class Framework:
 
     @cached_property
     def _scores_of_usage(self) -> NodesByUsage[int]:
-        """The nodes by what the plugins make of their usage; Pods that are scored alike share it."""
+        """The nodes by the sum of all scores of their usage; frameworks of Pods that are scored alike share it."""
         pod, profile = self.cycle.pod, self.cycle.profile
         weights = tuple([(kind.name, profile.weights.get(kind.name, 0)) for kind in PLUGINS if kind.scores_usage])
         scores = [
@@ -370,7 +368,7 @@ class Framework:
         return self._usage.grouped(("score", pod.requests, profile.strategy, profile.balanced, weights), score)
 
     def _by_other_scores(self, candidates: NodeSet) -> Parts:
-        """Return the candidates by the total of all plugins that do not score each node by its usage."""
+        """Return the candidates by the total of all other scores."""
         totals: Parts = [(candidates, 0)]
         for kind in PLUGINS:
             weight = self.cycle.profile.weights.get(kind.name, 0)
@@ -388,19 +386,15 @@ class Framework:
 
 
 class DryRun:
-    """
-    A node on which Pods are tried, and then the framework is as it was before: a context manager.
-
-    Plugins that PreFilter has skipped heed none of these Pods.
-    """
+    """A context manager to try Pods on a node; at its end the framework is as before."""
 
     def __init__(self, framework: Framework, node: str) -> None:
         self._framework, self._node = framework, node
         self._bit = framework.cycle.snapshot.nodes.named_one(node)
-        self._filters = framework.not_skipped
+        self._filters = framework.not_skipped  # Fixed now: skipped plugins do not heed Pods that are tried.
         self._usage = framework.usage_of(node)
         self._changes: dict[TriedPod, int] = {}
-        self._usage_told = True  # Whether the framework knows of the usage; most changes come together.
+        self._usage_told = True  # Whether the framework has the usage: it gets it once for several changes.
 
     def __enter__(self) -> DryRun:
         return self
@@ -411,7 +405,7 @@ class DryRun:
         self._tell_usage()
 
     def give(self, member: TriedPod, number: int = 1) -> None:
-        """Let `number` more Pods that are alike be on the node, fewer if it is negative."""
+        """Put `number` more Pods that are alike on the node; take away if it is negative."""
         if not number:
             return
         namespace, pod = member
@@ -426,12 +420,11 @@ class DryRun:
             self._usage_told = True
 
     def passes(self) -> bool:
-        """Return whether the Pod could run on the node."""
         return self.refusal() is None
 
     def refusal(self) -> Refusal | None:
         """
-        Return what refuses the node, None if nothing does; it must pass with the nominated Pods and without them.
+        Return what refuses the node, None if nothing does: it must pass both with the nominated Pods and without them.
 
         upstream: framework.go:frameworkImpl.RunFilterPluginsWithNominatedPods (v1.37)
         """
@@ -457,16 +450,16 @@ class DryRun:
 
 
 def nominated_for(cycle: Cycle) -> dict[str, list[TriedPod]]:
-    """Return the Pods for which room is kept from the Pod, by the name of their node."""
-    kept: dict[str, list[TriedPod]] = {}
+    """Return the nominated Pods that the incoming Pod must leave room for, by the name of their node."""
+    by_node: dict[str, list[TriedPod]] = {}
     for nominated in heeded_nominated(cycle):
-        kept.setdefault(nominated.pod.node, []).append((nominated.namespace, nominated.pod))
-    return kept
+        by_node.setdefault(nominated.pod.node, []).append((nominated.namespace, nominated.pod))
+    return by_node
 
 
 def heeded_nominated(cycle: Cycle) -> Iterator[NominatedPod]:
     """
-    Yield the Pods for which room is kept from the Pod.
+    Yield the nominated Pods that the incoming Pod must leave room for.
 
     upstream: framework.go:addGENominatedPods (v1.37)
     """
@@ -487,7 +480,7 @@ def feasible_nodes(cycle: Cycle) -> NodeSet:
 
 
 def usable_nodes(cycle: Cycle) -> NodeSet:
-    """Return the nodes on which the Pod could run, were there no other Pods."""
+    """Return the nodes on which the Pod could run if there were no other Pods."""
     try:
         return Framework(cycle).usable
     except SchedulerError:
@@ -496,8 +489,9 @@ def usable_nodes(cycle: Cycle) -> NodeSet:
 
 def message(cycle: Cycle, feasibility: Feasibility) -> str:
     """
-    Return what kube-scheduler says of a Pod for which no node is feasible, up to what it adds of claims and preemption;
-    "" if one is.
+    Return what kube-scheduler says of a Pod for which no node is feasible, without what it adds about preemption.
+
+    "" if a node is feasible.
 
     upstream: types.go:FitError.Error (v1.37)
     """
@@ -512,14 +506,14 @@ def message(cycle: Cycle, feasibility: Feasibility) -> str:
 
 
 def _unsatisfied(plugins: Iterable[str]) -> Reason:
-    """Return what is said of the nodes that these plugins leave out."""
+    """Return the reason of the nodes that these plugins leave out in PreFilter."""
     text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
     return Reason(text, NOT_NAMED if set(plugins) == {NODE_AFFINITY} else "")
 
 
 def counted(refusals: Iterable[Refusal]) -> str:
     """
-    Return reasons in one text, each with the number of nodes.
+    Return one text of all reasons, each with its number of nodes.
 
     upstream: types.go:FitError.Error (v1.37)
     """
@@ -532,7 +526,7 @@ def counted(refusals: Iterable[Refusal]) -> str:
 
 def total(scores: Mapping[str, Mapping[str, int]], weights: Mapping[str, int] = WEIGHTS) -> dict[str, int]:
     """
-    Return the score of each node by its name: what all plugins say, by their weights.
+    Return the weighted sum of all scores by name of the node.
 
     upstream: framework.go:frameworkImpl.RunScorePlugins (v1.37)
     """

@@ -20,7 +20,7 @@ class HostPort(NamedTuple):
 
     def conflicts(self, other: HostPort) -> bool:
         """
-        Return whether two Pods of one node cannot have both ports.
+        Whether two Pods of one node cannot have both ports.
 
         upstream: types.go:HostPortInfo.CheckConflict (v1.37)
         """
@@ -49,8 +49,8 @@ def _host_ports(reader: Reader, spec: Mapping[str, object]) -> Iterator[HostPort
                 name == "initContainers" and container.get("restartPolicy") != RESTART_ALWAYS
             ):
                 continue
-            for port, at in reader.mappings(container.get("ports"), (*path, "ports")):
-                number = reader.integer(port.get("hostPort"), at, "hostPort") or 0
+            for port, port_path in reader.mappings(container.get("ports"), (*path, "ports")):
+                number = reader.integer(port.get("hostPort"), port_path, "hostPort") or 0
                 if number > 0:
-                    address = reader.string(port.get("hostIP"), at, "hostIP") or ANY_ADDRESS
-                    yield HostPort(address, reader.string(port.get("protocol"), at, "protocol") or TCP, number)
+                    address = reader.string(port.get("hostIP"), port_path, "hostIP") or ANY_ADDRESS
+                    yield HostPort(address, reader.string(port.get("protocol"), port_path, "protocol") or TCP, number)

@@ -11,14 +11,14 @@ from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldPath, integer
 from webhook.kubernetes.reader import Reader
 
-_MOST_SHARED = 8192  # Images of which one value is kept: nodes of a cluster list mostly the same ones.
+_MOST_SHARED = 8192  # Images that are kept once in memory: the nodes of a cluster list mostly the same ones.
 
 
 class NodeImage(NamedTuple):
-    """An image as a node reports it, under all of its names; `size` is in bytes."""
+    """An image as a node reports it, under all of its names."""
 
     names: tuple[str, ...]
-    size: int
+    size: int  # In bytes.
 
 
 def normalized_name(name: str) -> str:
@@ -31,10 +31,10 @@ def normalized_name(name: str) -> str:
 
 
 class PodImages(NamedTuple):
-    """The images of a Pod whose sizes are added up; `number` is that of the images of which the share is taken."""
+    """The images of a Pod whose sizes ImageLocality adds up."""
 
     names: tuple[str, ...] = ()
-    number: int = 0
+    number: int = 0  # By which the largest score is reckoned; up to 1.36 without mounted images.
 
 
 NO_IMAGES = PodImages()
@@ -59,16 +59,14 @@ def read_images(reader: Reader, spec: Mapping[str, object], features: Features) 
 
 
 def read_node_images(reader: Reader, raw: object, path: FieldPath) -> tuple[NodeImage, ...]:
-    """Return the images of a node, from its status."""
     return tuple(
         [
-            _shared(reader.strings(image.get("names"), at, "names"), integer(image.get("sizeBytes")) or 0)
-            for image, at in reader.mappings(raw, path)
+            _shared(reader.strings(image.get("names"), image_path, "names"), integer(image.get("sizeBytes")) or 0)
+            for image, image_path in reader.mappings(raw, path)
         ]
     )
 
 
 @lru_cache(_MOST_SHARED)
 def _shared(names: tuple[str, ...], size: int) -> NodeImage:
-    """Return an image; equal ones are one value in memory."""
     return NodeImage(tuple(map(intern, names)), size)

@@ -1,5 +1,5 @@
 """
-Disks of clouds that Kubernetes once attached itself, as the CSI drivers see them that attach them now.
+Disks of clouds that Kubernetes once attached itself ("in tree"), as the CSI drivers see them that attach them now.
 
 upstream: csi-translation-lib (v1.37)
 """
@@ -16,18 +16,18 @@ from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, REGION, ZONE
 from webhook.spread.affinity import NodeTerm
 from webhook.spread.selectors import IN, Requirement
 
-MANY_ZONES = "__"  # What stands between the zones in the label of a volume.
+MANY_ZONES = "__"  # Separates the zones in the label of a volume.
 MANAGED = "managed"  # The only kind of an Azure disk that its driver attaches.
 _AWS_URL, _AWS_VOLUME = "aws://", re.compile(r"vol-[^/]*")
 _GCE_UNSPECIFIED = "UNSPECIFIED"
 
 
 class InTreePlugin(NamedTuple):
-    """A volume plugin of Kubernetes, the CSI driver in its place, and the topology key of that, "" if it has none."""
+    """A volume plugin of Kubernetes, and the CSI driver in its place."""
 
     name: str
     driver: str
-    topology_key: str = ""
+    topology_key: str = ""  # That of the driver; "" if it has none.
 
 
 IN_TREE: Mapping[str, InTreePlugin] = {
@@ -40,18 +40,18 @@ IN_TREE: Mapping[str, InTreePlugin] = {
     PORTWORX_DISK: InTreePlugin("kubernetes.io/portworx-volume", "pxd.portworx.com"),
 }
 BY_PROVISIONER: Mapping[str, InTreePlugin] = {plugin.name: plugin for plugin in IN_TREE.values()}
-# They have drivers, too, and the scheduler counts no volume of them.
+# Plugins that have CSI drivers, too, whose volumes the scheduler does not count.
 UNCOUNTED_PROVISIONERS = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
 
 
 def driver_of(provisioner: str) -> str:
-    """Return the CSI driver whose volumes a provisioner makes: its own, or that in place of a plugin of Kubernetes."""
+    """Return the CSI driver of a provisioner: that in place of an in-tree plugin, or the one of the same name."""
     plugin = BY_PROVISIONER.get(provisioner)
     return plugin.driver if plugin is not None else provisioner
 
 
 class TranslationError(ValueError):
-    """A disk of which no CSI driver can be told; the message is that of kube-scheduler."""
+    """A disk that no CSI driver can attach; the message is that of kube-scheduler."""
 
 
 def handle(kind: str, identity: str, labels: Labels, azure_kind: str = "") -> str:
@@ -63,11 +63,11 @@ def handle(kind: str, identity: str, labels: Labels, azure_kind: str = "") -> st
     if kind == AZURE_DISK and azure_kind and azure_kind.lower() != MANAGED:
         raise TranslationError(f"kind({azure_kind}) is not supported in csi migration")
     if kind == AWS_DISK and identity.startswith(_AWS_URL):
-        named = identity[len(_AWS_URL) :].partition("/")[2].strip("/")
-        if not _AWS_VOLUME.fullmatch(named):
+        volume_id = identity[len(_AWS_URL) :].partition("/")[2].strip("/")
+        if not _AWS_VOLUME.fullmatch(volume_id):
             wrong = f"Invalid format for AWS volume ({identity})"
             raise TranslationError(f"failed to translate Kubernetes ID to EBS Volume ID {wrong}")
-        return named
+        return volume_id
     return _gce_handle(identity, labels) if kind == GCE_DISK else identity
 
 
@@ -105,16 +105,16 @@ def translated_terms(kind: str, terms: tuple[NodeTerm, ...] | None, labels: Labe
     key = IN_TREE[kind].topology_key
     if not key:
         return terms
-    named = {expression.key for term in terms or () for expression in term.expressions}
-    is_beta = ZONE not in named and (BETA_ZONE in named or (ZONE not in labels and BETA_ZONE in labels))
+    used_keys = {expression.key for term in terms or () for expression in term.expressions}
+    is_beta = ZONE not in used_keys and (BETA_ZONE in used_keys or (ZONE not in labels and BETA_ZONE in labels))
     zone = BETA_ZONE if is_beta else ZONE
     keys = {BETA_REGION: REGION} if is_beta else {}
     if any(expression.values for expression in _of_key(zone, terms)):
         return _renamed(terms or (), {**keys, zone: key})
-    added = sorted({text.strip() for text in labels.get(zone, "").split(MANY_ZONES)} - {""})
-    if not added:
+    zones = sorted({text.strip() for text in labels.get(zone, "").split(MANY_ZONES)} - {""})
+    if not zones:
         return _renamed(terms, keys) if terms is not None else None
-    in_zones = Requirement(key, IN, tuple(added))
+    in_zones = Requirement(key, IN, tuple(zones))
     renamed = _renamed(terms or (NodeTerm((), ()),), keys)
     return tuple([NodeTerm((*term.expressions, in_zones), term.fields) for term in renamed])
 
@@ -126,7 +126,9 @@ def _of_key(key: str, terms: Iterable[NodeTerm] | None) -> list[Requirement]:
 def _renamed(terms: Iterable[NodeTerm], keys: Mapping[str, str]) -> tuple[NodeTerm, ...]:
     return tuple(
         [
-            NodeTerm(tuple([each._replace(key=keys.get(each.key, each.key)) for each in term.expressions]), term.fields)
+            NodeTerm(
+                tuple([asked._replace(key=keys.get(asked.key, asked.key)) for asked in term.expressions]), term.fields
+            )
             for term in terms
         ]
     )

@@ -21,31 +21,24 @@ from webhook.spread.new_pod import NewPod, read_tolerations
 
 @dataclass(frozen=True, slots=True)
 class IncomingPod(NewPod):
-    """
-    A Pod that is to be placed; of its constraints only those in force count, which are given apart.
+    """A Pod that is to be placed, without its constraints: a Cycle has those in force."""
 
-    `node_name` is its spec.nodeName: "" for a Pod that the scheduler is to place.  `images` are those of its
-    containers, `mounts` its volumes, `required_features` what the kubelet of its node must declare.  It `preempts` Pods
-    of lower `priority`, unless its preemptionPolicy is Never.  `nominated_node` is its status.nominatedNodeName, and
-    `name` its own: both are "" for a Pod that has no such node.
-    """
-
-    preferred: tuple[PreferredTerm, ...] | None = None
-    node_name: str = ""
+    preferred: tuple[PreferredTerm, ...] | None = None  # Of its node affinity.
+    node_name: str = ""  # spec.nodeName, which the scheduler's filter NodeName heeds; "" for most.
     requests: Requests = NO_REQUESTS
     pod_affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     images: PodImages | None = None
-    required_features: frozenset[str] = frozenset()
+    required_features: frozenset[str] = frozenset()  # What the kubelet of its node must declare.
     priority: int = 0
-    preempts: bool = True
-    mounts: Mounts = NO_MOUNTS
-    name: str = ""
-    nominated_node: str = ""
+    preempts: bool = True  # False if its preemptionPolicy is Never.
+    mounts: Mounts = NO_MOUNTS  # Its volumes.
+    name: str = ""  # Read only if it has a nominated node; else "".
+    nominated_node: str = ""  # status.nominatedNodeName
 
 
 def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features) -> IncomingPod:
-    """Return a raw Pod, with what it asks for as this version counts it; `reader` collects what has the wrong type."""
+    """Read a raw Pod as this version counts it; `reader` collects what has the wrong type."""
     metadata = reader.mapping(raw.get("metadata"), ("metadata",))
     spec = reader.mapping(raw.get("spec"), ("spec",))
     affinity = spec.get("affinity")

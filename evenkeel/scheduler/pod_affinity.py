@@ -18,20 +18,16 @@ from webhook.spread.selectors import NOTHING, Selector, as_selector
 
 
 class PodTerm(NamedTuple):
-    """
-    One term: it selects Pods by their labels, in the `namespaces` and in those that `namespace_selector` matches.
+    """One term: it selects Pods by their labels, in some namespaces."""
 
-    Two nodes are in one domain if they have the same value of `topology_key`.
-    """
-
-    topology_key: str
+    topology_key: str  # Two nodes are in one domain if they have the same value of it.
     selector: Selector
     namespaces: frozenset[str]
-    namespace_selector: Selector
+    namespace_selector: Selector  # The namespaces that it matches count besides.
 
     def selects(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
         """
-        Return whether the term selects a Pod with `labels`, in a namespace that has `namespace_labels`.
+        Whether the term selects a Pod with these labels, in a namespace with these labels.
 
         upstream: types.go:AffinityTerm.Matches (v1.37)
         """
@@ -40,18 +36,18 @@ class PodTerm(NamedTuple):
 
 
 class WeightedPodTerm(NamedTuple):
-    """A preferred term; `weight` is negative if it is one of anti-affinity."""
+    """A preferred term."""
 
-    weight: int
+    weight: int  # Negative for anti-affinity.
     term: PodTerm
 
 
 class PodAffinity(NamedTuple):
-    """The terms of a Pod: required affinity, required anti-affinity, and what it prefers of both."""
+    """The terms of a Pod."""
 
-    affinity: tuple[PodTerm, ...] = ()
-    anti_affinity: tuple[PodTerm, ...] = ()
-    preferred: tuple[WeightedPodTerm, ...] = ()
+    affinity: tuple[PodTerm, ...] = ()  # Required.
+    anti_affinity: tuple[PodTerm, ...] = ()  # Required.
+    preferred: tuple[WeightedPodTerm, ...] = ()  # Of both.
 
     @property
     def terms(self) -> tuple[PodTerm, ...]:
@@ -60,7 +56,7 @@ class PodAffinity(NamedTuple):
 
     @property
     def namespaces(self) -> frozenset[str] | None:
-        """The namespaces in which they select Pods; None if a selector says so of any."""
+        """The namespaces in which the terms select Pods; None if a namespaceSelector may match any."""
         if any(term.namespace_selector != NOTHING for term in self.terms):
             return None
         return frozenset[str]().union(*[term.namespaces for term in self.terms])
@@ -70,12 +66,12 @@ MOST_WEIGHT = 100
 
 
 def preferring(affinity: PodAffinity, index: int, *, apart: bool) -> PodAffinity:
-    """Return the affinity with one of its required terms preferred, with all weight; `apart`: of anti-affinity."""
+    """Prefer one required term instead, with the largest weight; `apart`: a term of anti-affinity."""
     required = affinity.anti_affinity if apart else affinity.affinity
-    left = (*required[:index], *required[index + 1 :])
+    others = (*required[:index], *required[index + 1 :])
     preferred = (*affinity.preferred, WeightedPodTerm(-MOST_WEIGHT if apart else MOST_WEIGHT, required[index]))
     changed = affinity._replace(preferred=preferred)
-    return changed._replace(anti_affinity=left) if apart else changed._replace(affinity=left)
+    return changed._replace(anti_affinity=others) if apart else changed._replace(affinity=others)
 
 
 def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinity:
@@ -99,17 +95,17 @@ def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinit
 
 def _read_required(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> tuple[PodTerm, ...]:
     terms = reader.mappings(raw.get(REQUIRED_TERMS), (*path, REQUIRED_TERMS))
-    return tuple([_read_term(reader, term, at, namespace) for term, at in terms])
+    return tuple([_read_term(reader, term, term_path, namespace) for term, term_path in terms])
 
 
 def _read_preferred(
     reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str, sign: int
 ) -> Iterator[WeightedPodTerm]:
-    for item, at in reader.mappings(raw.get(PREFERRED_TERMS), (*path, PREFERRED_TERMS)):
-        weight = reader.integer(item.get("weight"), at, "weight") or 0
-        to = (*at, "podAffinityTerm")
-        term = reader.mapping(item.get("podAffinityTerm"), to)
-        yield WeightedPodTerm(sign * weight, _read_term(reader, term, to, namespace))
+    for item, item_path in reader.mappings(raw.get(PREFERRED_TERMS), (*path, PREFERRED_TERMS)):
+        weight = reader.integer(item.get("weight"), item_path, "weight") or 0
+        term_path = (*item_path, "podAffinityTerm")
+        term = reader.mapping(item.get("podAffinityTerm"), term_path)
+        yield WeightedPodTerm(sign * weight, _read_term(reader, term, term_path, namespace))
 
 
 def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> PodTerm:

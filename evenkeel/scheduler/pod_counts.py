@@ -27,8 +27,6 @@ class PodInfo(NamedTuple):
     """
     What of a Pod on a node decides where other Pods may run, beside what it requests.
 
-    One that is `terminating` is still there for other Pods' affinity and for ports, and no constraint counts it.
-
     upstream: types.go:PodInfo (v1.37)
     """
 
@@ -36,13 +34,15 @@ class PodInfo(NamedTuple):
     labels: LabelSet
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
-    terminating: bool = False
+    terminating: bool = False  # No constraint counts it, but other Pods' affinity and ports do.
     mounts: Mounts | None = None
 
     @property
     def reach(self) -> frozenset[str] | None:
         """
-        The namespaces whose Pods may have to heed it, beside those that have ports, volumes or terms; None for all.
+        The namespaces whose Pods it may concern by its labels and terms; None for all.
+
+        Pods of any namespace that have ports, volumes or terms of their own may heed it besides.
         """
         own = frozenset({self.namespace})
         if self.affinity is None:
@@ -51,17 +51,13 @@ class PodInfo(NamedTuple):
 
 
 class Requests(NamedTuple):
-    """
-    What a Pod requests: CPU in thousandths, all else in whole units; `scalars` has no zeros.
-
-    The last two are what its request counts for where NodeResourcesFit scores nodes: more than is requested where a
-    container states none.
-    """
+    """What a Pod requests: CPU in thousandths, all else in whole units."""
 
     milli_cpu: int = 0
     memory: int = 0
     ephemeral_storage: int = 0
-    scalars: Scalars = ()
+    scalars: Scalars = ()  # Without zeros.
+    # By these NodeResourcesFit scores nodes: a container that states no request counts for 0.1 CPUs and 200 MiB.
     non_zero_milli_cpu: int = 0
     non_zero_memory: int = 0
 
@@ -104,46 +100,38 @@ NO_REQUESTS, UNUSED = Requests(), Usage()
 
 
 def in_order(amounts: Mapping[str, int]) -> Scalars:
-    """Return the amounts in the order of their names, without zeros."""
+    """Sort the amounts by name, without zeros."""
     return tuple(sorted([(name, amount) for name, amount in amounts.items() if amount]))
 
 
 class BoundPod(NamedTuple):
-    """
-    A Pod that is bound to `node` and has not finished, with what it `requests`.
-
-    `spreads`: constraints count it, and not one that is being deleted.  `affinity`, `ports` and `mounts` are
-    those that other Pods have to heed; `priority` decides which of them may preempt it.  It `started` so many seconds
-    after 1970, at infinity if it has not started yet.  It is `preempted` if it is being deleted to make room, and
-    `owned` if a controller makes another once it is deleted.
-    """
+    """A Pod that is bound to a node and has not finished."""
 
     labels: LabelSet
     node: str
     requests: Requests = NO_REQUESTS
-    spreads: bool = True
+    spreads: bool = True  # Constraints count it; False if it is being deleted, or has too many labels.
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     priority: int = 0
     mounts: Mounts | None = None
-    started: float = inf
-    preempted: bool = False
-    owned: bool = False
+    started: float = inf  # In seconds since 1970; infinite if it has not started.
+    preempted: bool = False  # It is being deleted to make room for another Pod.
+    owned: bool = False  # A controller makes another once it is deleted.
 
     def info(self, namespace: str) -> PodInfo:
-        """Return what other Pods have to heed of it."""
         return PodInfo(namespace, self.labels, self.affinity, self.ports, not self.spreads, self.mounts)
 
 
 class PodGroup(NamedTuple):
-    """The Pods with the same labels: `nodes` is the number of them by the name of the node."""
+    """The Pods with the same labels."""
 
     labels: Labels
-    nodes: Mapping[str, int]
+    nodes: Mapping[str, int]  # The number of these Pods by the name of their node.
 
 
 def label_set(labels: Labels) -> LabelSet:
-    """Return the labels as one hashable value, in the order of their keys; equal keys are one string in memory."""
+    """Make the labels one hashable value, sorted by key; equal keys share one string in memory."""
     return tuple(sorted((intern(key), value) for key, value in labels.items()))
 
 
@@ -166,7 +154,6 @@ class PodCounts:
         return pod if pod.labels is labels else pod._replace(labels=labels)
 
     def groups(self) -> Mapping[LabelSet, PodGroup]:
-        """Return the counts."""
         return {labels: PodGroup(dict(labels), nodes) for labels, nodes in self._counts.values()}
 
 
@@ -189,13 +176,7 @@ class NodeUsage:
 
 
 class Demands:
-    """
-    What Pods on nodes demand of Pods that are to be placed, beside room: by their affinity, ports and volumes.
-
-    `affine` is the number of Pods with the same terms, by the name of the node, and `mounts` that of Pods with the same
-    volumes; `ports` that of Pods with a host port, by node.  Pods that are being deleted are counted apart, since
-    constraints do not count them.
-    """
+    """Counts the Pods on nodes that others heed for more than labels and requests, and those that are terminating."""
 
     def __init__(
         self,
@@ -208,6 +189,7 @@ class Demands:
             namespace: {labels: dict(group.nodes) for labels, group in groups.items()}
             for namespace, groups in terminating.items()
         }
+        # The number of Pods: by terms and node, by node and port, by volumes and node.
         self.affine = {affinity: dict(nodes) for affinity, nodes in affine.items()}
         self.ports = {node: dict(taken) for node, taken in ports.items()}
         self.mounts = {volumes: dict(nodes) for volumes, nodes in mounts.items()}
@@ -225,7 +207,7 @@ class Demands:
 
     @property
     def terminating(self) -> Mapping[str, Mapping[LabelSet, PodGroup]]:
-        """The Pods that are being deleted, by namespace and labels."""
+        """The Pods that are being deleted, by namespace and labels: constraints do not count them."""
         return {
             namespace: {labels: PodGroup(dict(labels), nodes) for labels, nodes in groups.items()}
             for namespace, groups in self._terminating.items()
@@ -233,7 +215,7 @@ class Demands:
 
 
 def _add(numbers: dict[KeyT, int], key: KeyT, number: int) -> None:
-    """Add to the number of a key, which is left out at 0."""
+    """Add to the number of a key; 0 removes the key."""
     after = numbers.get(key, 0) + number
     if after:
         numbers[key] = after

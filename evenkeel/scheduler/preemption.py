@@ -33,7 +33,7 @@ NOT_HELPFUL = Reason("Preemption is not helpful for scheduling")
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 STILL_ENDING = "not eligible due to a terminating pod on the nominated node."
 NO_CLAIM_DEALLOCATED = "no new claims to deallocate"
-NO_STATE = "not found"  # That of DynamicResources, whose PreFilter did not run.
+NO_STATE = "not found"  # The state of DynamicResources, whose PreFilter did not run.
 LOWEST_PRIORITY = -(1 << 31)
 
 PodsOn = Callable[[str], Sequence[NamedPod]]
@@ -41,13 +41,13 @@ PodsOn = Callable[[str], Sequence[NamedPod]]
 
 class Victims(NamedTuple):
     """
-    The Pods that preemption takes from a node, the most important first; `violations` of them violate a budget.
+    The Pods that preemption takes from a node.
 
     upstream: types.go:Victims of the extender's API (v1.37)
     """
 
-    pods: tuple[NamedPod, ...]
-    violations: int
+    pods: tuple[NamedPod, ...]  # The most important first.
+    violations: int  # How many of them violate a budget.
 
     @property
     def cost(self) -> tuple[int, int, int, int, float]:
@@ -68,24 +68,17 @@ class Victims(NamedTuple):
 
 
 class Preemption(NamedTuple):
-    """
-    What DefaultPreemption makes of a Pod that no node takes.
+    """What DefaultPreemption makes of a Pod that no node takes."""
 
-    `candidates` are the nodes on which it helps, with the victims on each.  `nodes` are those that may be chosen, which
-    are equally good; none where that depends on the node at which kube-scheduler begins to look: then not all
-    candidates are there.  `failure` is what kube-scheduler adds to its message where there is no candidate; it `tried`
-    if a node has Pods of lower priority that may be in the way.  `budgets_unknown` if what the budgets allow is not
-    known, and matters.  `ending` are the Pods that were preempted for the Pod before, and for whose end it waits.  It
-    `clears_nomination` if the Pod loses the node that was nominated for it: no preemption helps it.
-    """
-
-    candidates: Mapping[str, Victims]
+    candidates: Mapping[str, Victims]  # The nodes on which it helps.
+    # The equally good ones of which kube-scheduler chooses any.  None where the choice depends on the node at which it
+    # begins to look; `candidates` are not all then.
     nodes: tuple[str, ...]
-    failure: str
-    tried: bool = True
-    budgets_unknown: bool = False
-    ending: tuple[NamedPod, ...] = ()
-    clears_nomination: bool = False
+    failure: str  # What kube-scheduler adds to its message where there is no candidate.
+    tried: bool = True  # A node has Pods of lower priority that may be in the way.
+    budgets_unknown: bool = False  # What the budgets allow matters, and is unknown.
+    ending: tuple[NamedPod, ...] = ()  # Pods that were preempted for the Pod before: it waits until they are gone.
+    clears_nomination: bool = False  # No preemption helps: the Pod loses its nominated node.
 
     @property
     def helps(self) -> bool:
@@ -98,7 +91,6 @@ class _MatchingBudget(NamedTuple):
     selector: Selector
 
     def matches(self, pod: NamedPod) -> bool:
-        """Return whether the budget is about the Pod, by its namespace and labels."""
         in_namespace = pod.namespace == self.written.namespace
         return in_namespace and bool(pod.pod.labels) and self.selector.matches(dict(pod.pod.labels))
 
@@ -111,12 +103,13 @@ def preempt(
     random: Random | None = None,
 ) -> Preemption | None:
     """
-    Return what preemption comes to where no node is feasible; the framework is as before.
+    Return what preemption comes to where no node is feasible; the framework is unchanged afterwards.
 
-    `pods_on` returns the Pods on the node with a name; `budgets` are None where those may not be read.  None where
-    kube-scheduler does not get as far: a node is feasible, none is there, the attempt was given up, or
-    DefaultPreemption does not run.  With `random` it is one attempt, which begins at any node and ends once it has
-    candidates enough; else what all attempts have in common.
+    `budgets` are None where they may not be read.  With `random` it is one attempt, which begins at any node and ends
+    once it has enough candidates; without, it is what all attempts have in common.
+
+    None where kube-scheduler does not get as far: a node is feasible, there are no nodes, the attempt was given up, or
+    DefaultPreemption does not run.
 
     upstream: preemption.go:Evaluator.Preempt (v1.37)
     """
@@ -145,7 +138,7 @@ def _failed(cycle: Cycle, why: str) -> str:
 
 
 class _Evaluator:
-    """Looks for victims on nodes, by the budgets, in the order of names or at `random`."""
+    """Looks for victims on nodes, in the order of names or at `random`."""
 
     def __init__(
         self,
@@ -158,15 +151,16 @@ class _Evaluator:
         self.budgets, self.budgets_unknown = list(_matching(budgets or ())), budgets is None
         if random is not None:
             random.shuffle(self.budgets)  # kube-scheduler lists them in any order.
-        self.errors: dict[str, None] = {}  # At which filters gave up.
-        self._matching: dict[tuple[str, LabelSet], tuple[int, ...]] = {}  # The budgets about Pods with these labels.
+        self.errors: dict[str, None] = {}  # Messages of filters that gave up, each once, in their order.
+        # Places in `budgets` of those that match Pods of a namespace with these labels.
+        self._matching: dict[tuple[str, LabelSet], tuple[int, ...]] = {}
 
     def preemption(self, potential: NodeSet) -> Preemption:
-        """Return what comes of preemption on these nodes."""
         nodes = self.cycle.snapshot.nodes
         candidates, refusals, unviolated = dict[str, Victims](), list[Refusal](), 0
-        # With one candidate more than is enough, any may be left out, by an attempt that begins behind it: but for one
-        # without a violation if there is no other, for which every attempt goes on to look.
+        # An attempt stops at enough candidates.  So one more than enough shows that the choice depends on where an
+        # attempt begins: any candidate may be left out by one that begins behind it.  But every attempt goes on until
+        # it has a candidate without violations: a single such one is never left out.
         more = 0 if self.random is not None else 1
         enough, complete = self._enough(potential) + more, True
         for name in self._in_turn(potential):
@@ -183,8 +177,9 @@ class _Evaluator:
             chosen = cheapest(candidates) if complete else ()
             return Preemption(candidates, chosen, "", True, self.budgets_unknown)
         if self.errors:
-            told = ", ".join(self.errors)
-            return Preemption({}, (), f"preemption: {told if len(self.errors) == 1 else f'[{told}]'}", False)
+            errors = ", ".join(self.errors)
+            failure = f"preemption: [{errors}]" if len(self.errors) > 1 else f"preemption: {errors}"
+            return Preemption({}, (), failure, False)
         refusals.append(Refusal("", (NOT_HELPFUL,), nodes.all & ~potential))
         reasons = counted(refusal for refusal in refusals if refusal.nodes)
         tried = any(refusal.reasons not in ((NO_VICTIMS,), (NOT_HELPFUL,)) for refusal in refusals)
@@ -203,7 +198,7 @@ class _Evaluator:
 
     def _enough(self, potential: NodeSet) -> int:
         """
-        Return with how many candidates kube-scheduler is content.
+        Return how many candidates are enough for kube-scheduler.
 
         upstream: default_preemption.go:DefaultPreemption.calculateNumCandidates (v1.37)
         """
@@ -240,7 +235,7 @@ class _Evaluator:
         return Refusal("", (Reason(error),), bit)
 
     def _reprieve(self, dry_run: DryRun, lower: Sequence[NamedPod]) -> Victims:
-        """Give Pods back beside which the Pod still fits, those first that violate a budget; return the others."""
+        """Put back one Pod after the other, those that violate a budget first; victims are those that do not fit."""
         violating, taken = self._violating(lower), set[int]()
         for i in sorted(range(len(lower)), key=lambda i: i not in violating):
             member = lower[i].namespace, lower[i].pod
@@ -268,7 +263,7 @@ class _Evaluator:
         return violating
 
     def _counting(self, named: NamedPod) -> list[int]:
-        """Return the budgets for which a Pod counts, by their places."""
+        """Return the places of the budgets for which a Pod counts."""
         matching = self._matching.get((named.namespace, named.pod.labels))
         if matching is None:
             matching = tuple([i for i, budget in enumerate(self.budgets) if budget.matches(named)])
@@ -296,7 +291,7 @@ def _matching(budgets: Iterable[DisruptionBudget]) -> Iterator[_MatchingBudget]:
 
 def _importance(named: NamedPod) -> tuple[int, float]:
     """
-    Return what puts the most important Pods first.
+    A key that sorts the most important Pods first.
 
     upstream: util.go:MoreImportantVictim (v1.37)
     """
@@ -305,7 +300,7 @@ def _importance(named: NamedPod) -> tuple[int, float]:
 
 def cheapest(candidates: Mapping[str, Victims]) -> tuple[str, ...]:
     """
-    Return the nodes of which kube-scheduler chooses any.
+    Return the nodes with the smallest cost, of which kube-scheduler chooses any.
 
     upstream: preemption.go:Evaluator.SelectCandidate (v1.37)
     """
@@ -316,21 +311,21 @@ def cheapest(candidates: Mapping[str, Victims]) -> tuple[str, ...]:
 
 def messages(cycle: Cycle, feasibility: Feasibility, preemption: Preemption | None) -> tuple[str, ...]:
     """
-    Return what kube-scheduler may say of a Pod for which no node is feasible, in all; nothing if one is.
+    Return what kube-scheduler may say of a Pod: nothing if a node is feasible.
 
-    It says one of several where several nodes may be chosen; there is none where these are not known.
+    There is one message for each node that may be chosen, and none where these are not known.
 
     upstream: schedule_one.go:Scheduler.schedulingAlgorithm (v1.37)
     """
-    of_filters = message(cycle, feasibility)
-    if not of_filters:
+    filter_message = message(cycle, feasibility)
+    if not filter_message:
         return ()
     if preemption is None:
-        return (of_filters,)
+        return (filter_message,)
     if preemption.failure:
-        return (f"{of_filters} {preemption.failure}",)
+        return (f"{filter_message} {preemption.failure}",)
     if not cycle.features.tells_preemption:
-        return (of_filters,)
+        return (filter_message,)
     placement = "preemption: found a potential placement for pod on node"
     numbers = [(node, len(preemption.candidates[node].pods)) for node in preemption.nodes]
-    return tuple([f"{of_filters} {placement} {node}, preempting {number} victims" for node, number in numbers])
+    return tuple([f"{filter_message} {placement} {node}, preempting {number} victims" for node, number in numbers])

@@ -55,44 +55,34 @@ A_PLUGIN = "the plugin "  # before the name of one that is not computed
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """
-    What a KubeSchedulerProfile says: the plugins that filter, in their order, and those that score, with their weights.
-
-    A plugin may be among `pre_filters`, and leave out nodes, without filtering.
-    `added` and `added_preferred` are the addedAffinity of NodeAffinity.  `ignored` are resources, `ignored_groups`
-    groups of them that NodeResourcesFit does not look at; `strategy` is how it scores.  `balanced` are the resources of
-    NodeResourcesBalancedAllocation.  `defaults` are the default constraints, or None for kube-scheduler's own.
-    `hard_pod_affinity_weight` is what a Pod weighs whose required affinity selects the Pod; InterPodAffinity may ignore
-    what other Pods prefer.  `free_storage` are the points, in percent in use and score,
-    by which VolumeBinding scores.  `unmodelled` names the plugins and extenders that are not computed, in a few words
-    each.  It `preempts` if DefaultPreemption runs, which is content with so many candidates at least, and with such a
-    share of the nodes, in percent; it `deallocates` if DynamicResources runs before that.  `together` are the names of
-    all profiles of the same kube-scheduler.
-    """
+    """What a KubeSchedulerProfile says."""
 
     name: str = DEFAULT_SCHEDULER
-    filters: tuple[str, ...] = FILTERS
-    pre_filters: frozenset[str] = frozenset(FILTERS)
-    weights: Mapping[str, int] = field(default_factory=lambda: WEIGHTS)
+    filters: tuple[str, ...] = FILTERS  # The plugins that filter, in their order.
+    pre_filters: frozenset[str] = frozenset(FILTERS)  # A plugin here may leave out nodes, even if it does not filter.
+    weights: Mapping[str, int] = field(default_factory=lambda: WEIGHTS)  # The plugins that score.
+    # addedAffinity of NodeAffinity: required and preferred.
     added: RequiredNodeAffinity = ANY_NODE
     added_preferred: tuple[PreferredTerm, ...] = ()
+    # NodeResourcesFit: the resources and groups of them at which it does not look, and how it scores.
     ignored: frozenset[str] = frozenset()
     ignored_groups: frozenset[str] = frozenset()
     strategy: ScoringStrategy = USUAL_SCORING
-    balanced: tuple[str, ...] = (CPU, MEMORY)
-    defaults: tuple[Mapping[str, object], ...] | None = None
-    hard_pod_affinity_weight: int = 1
-    free_storage: tuple[tuple[int, int], ...] = FREE_STORAGE_SHAPE
-    ignores_preferences_of_others: bool = False
-    unmodelled: tuple[str, ...] = ()
-    preempts: bool = True
-    deallocates: bool = True
+    balanced: tuple[str, ...] = (CPU, MEMORY)  # The resources of NodeResourcesBalancedAllocation.
+    defaults: tuple[Mapping[str, object], ...] | None = None  # The default constraints; None: kube-scheduler's own.
+    hard_pod_affinity_weight: int = 1  # The score of a Pod whose required affinity selects the incoming Pod.
+    free_storage: tuple[tuple[int, int], ...] = FREE_STORAGE_SHAPE  # VolumeBinding: points (percent in use, score).
+    ignores_preferences_of_others: bool = False  # InterPodAffinity: ignorePreferredTermsOfExistingPods
+    unmodelled: tuple[str, ...] = ()  # Plugins and extenders that are not computed, in a few words each.
+    preempts: bool = True  # DefaultPreemption runs.
+    deallocates: bool = True  # DynamicResources runs before it.
+    # DefaultPreemption stops at so many candidates, or at this share of the nodes if that is more.
     preemption_candidates: int = 100
     preemption_percentage: int = 10
-    together: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
+    together: frozenset[str] = frozenset({DEFAULT_SCHEDULER})  # The names of all profiles of the same kube-scheduler.
 
     def heeds(self, constraint: Constraint) -> bool:
-        """Return whether PodTopologySpread runs where the constraint has its effect."""
+        """Whether PodTopologySpread filters, for a hard constraint, or scores, for a soft one."""
         return POD_TOPOLOGY_SPREAD in (self.filters if constraint.hard else self.weights)
 
 
@@ -103,27 +93,23 @@ USUAL_PROFILES: Profiles = {DEFAULT_SCHEDULER: USUAL_PROFILE}
 
 @dataclass(frozen=True)
 class Cycle:
-    """
-    One attempt to place a Pod: with the constraints in force, in the cluster as it is.
-
-    With `system_defaults` these are the scheduler's own defaults.
-    """
+    """One attempt to place a Pod in the cluster as it is."""
 
     pod: IncomingPod
-    constraints: Sequence[Constraint]
+    constraints: Sequence[Constraint]  # Those in force.
     snapshot: Snapshot
     features: Features
-    system_defaults: bool = False
+    system_defaults: bool = False  # The constraints are the scheduler's own defaults.
     profile: Profile = USUAL_PROFILE
 
     @cached_property
     def of_devices(self) -> frozenset[str]:
         """The extended resources that the Pod requests and that a DeviceClass gives out, or may give out."""
-        given_out = self.snapshot.device_resources
-        if given_out == frozenset() or not self.features.extended_resources_of_devices:
+        device_resources = self.snapshot.device_resources
+        if device_resources == frozenset() or not self.features.extended_resources_of_devices:
             return frozenset()
         requested = [name for name, _ in self.pod.requests.scalars if is_of_devices(name)]
-        return frozenset(requested if given_out is None else given_out.intersection(requested))
+        return frozenset(requested if device_resources is None else device_resources.intersection(requested))
 
     @cached_property
     def requests(self) -> Requests:
@@ -142,12 +128,12 @@ class Cycle:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """The claims among these volumes that are there, in the order of the Pod."""
+        """The claims among these volumes that exist, in the order of the Pod."""
         claims = (self.storage.claim(self.mounts.namespace, volume.claim) for volume in self.mounts.claims)
         return [claim for claim in claims if claim is not None]
 
     def is_selected_by(self, term: PodTerm) -> bool:
-        """Return whether a term of another Pod selects the Pod."""
+        """Whether a term of another Pod selects the Pod."""
         pod, namespaces = self.pod, self.snapshot.namespaces
         return term.selects(pod.namespace, pod.labels, namespaces.get(pod.namespace, {}))
 

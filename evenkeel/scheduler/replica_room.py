@@ -18,7 +18,7 @@ from webhook.kubernetes.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
 from webhook.kubernetes.reader import Reader
 from webhook.spread.constraint import HARD, IGNORE, Constraint
 
-PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # With these, a term may select only new Pods.
+PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # A term with these may select only new Pods.
 
 
 class SnapshotRoom:
@@ -50,8 +50,9 @@ class SnapshotRoom:
         affinity = {POD_ANTI_AFFINITY: {REQUIRED_TERMS: [term for term in terms if not _is_per_revision(term)]}}
         for term in read_pod_affinity(Reader(), affinity, workload.namespace).anti_affinity:
             key, selector = term.topology_key, term.selector
-            sure = workload.namespace in term.namespaces and selector.keys.isdisjoint(self._subject.addable)
-            if sure and selector.matches(workload.labels) and key in nodes.common_label_keys:
+            # Labels that a controller adds are not known yet: a term that asks for one may not select the Pods.
+            is_certain = workload.namespace in term.namespaces and selector.keys.isdisjoint(self._subject.addable)
+            if is_certain and selector.matches(workload.labels) and key in nodes.common_label_keys:
                 yield Constraint(-1, 1, key, HARD, None, selector, len(nodes) + 1, IGNORE, IGNORE, ())
 
     def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
@@ -68,7 +69,7 @@ class SnapshotRoom:
         """
         Return the next replica, with what it requests and its host ports.
 
-        Its own affinity to other Pods refuses it more nodes; to look at all Pods for that takes too long here.
+        Its own affinity to other Pods is left out: it can only lower the bound, and to look at all Pods takes too long.
         """
         spec, namespace = with_default_requests(self._workload.pod_spec or {}), self._workload.namespace
         raw = {"metadata": {"namespace": namespace}, "spec": spec}
@@ -84,7 +85,7 @@ class SnapshotRoom:
 
 
 def room_for(subject: Subject) -> SnapshotRoom | None:
-    """Return the room for a workload; None where no Pods are read."""
+    """Return the room for a workload; None where Pods were not read."""
     return SnapshotRoom(subject, subject.snapshot) if isinstance(subject.snapshot, Snapshot) else None
 
 

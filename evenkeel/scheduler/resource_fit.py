@@ -24,22 +24,18 @@ LEAST_ALLOCATED, MOST_ALLOCATED, TO_CAPACITY = "LeastAllocated", "MostAllocated"
 
 
 class ScoringStrategy(NamedTuple):
-    """
-    The ScoringStrategy of NodeResourcesFit: its type, and resources with their weights.
-
-    `shape` is only for TO_CAPACITY: scores, 0 to 100, at shares of what is allocatable, in percent and rising.
-    """
+    """The ScoringStrategy of NodeResourcesFit."""
 
     type: str = LEAST_ALLOCATED
-    resources: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
-    shape: tuple[tuple[int, int], ...] = ()
+    resources: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))  # With their weights.
+    shape: tuple[tuple[int, int], ...] = ()  # Only for TO_CAPACITY: points (percent in use, score), rising.
 
 
 USUAL_SCORING = ScoringStrategy()
 
 
 class Lack(NamedTuple):
-    """By how much a Pod's requests are larger than what is free: CPU in thousandths, memory and storage in bytes."""
+    """By how much a Pod's requests exceed what is free: CPU in thousandths, memory and storage in bytes."""
 
     pods: int
     milli_cpu: int
@@ -74,8 +70,8 @@ def asked_of_node(requests: Requests, of_devices: Collection[str], allocatable: 
     """
     if not of_devices:
         return requests
-    there = {name for name, amount in allocatable.scalars if amount}
-    asked = [(name, amount) for name, amount in requests.scalars if name in there or name not in of_devices]
+    provided = {name for name, amount in allocatable.scalars if amount}
+    asked = [(name, amount) for name, amount in requests.scalars if name in provided or name not in of_devices]
     return requests._replace(scalars=tuple(asked))
 
 
@@ -87,8 +83,8 @@ def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
     """
     scalars: Scalars = ()
     if requests.scalars:
-        there, used = dict(allocatable.scalars), dict(usage.scalars)
-        amounts = [(name, max(0, amount - there.get(name, 0) + used.get(name, 0))) for name, amount in requests.scalars]
+        has, used = dict(allocatable.scalars), dict(usage.scalars)
+        amounts = [(name, max(0, amount - has.get(name, 0) + used.get(name, 0))) for name, amount in requests.scalars]
         scalars = tuple([(name, amount) for name, amount in amounts if amount])
     cpu, memory, storage = requests.milli_cpu, requests.memory, requests.ephemeral_storage
     return Lack(
@@ -114,7 +110,7 @@ def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tup
 
 
 def _has_room(requests: Requests, allocatable: Allocatable, usage: Usage) -> bool:
-    """Return whether a Pod that requests no `scalars` lacks nothing on a node."""
+    """Whether a Pod that requests no `scalars` lacks nothing on a node."""
     cpu, memory, storage = requests.milli_cpu, requests.memory, requests.ephemeral_storage
     return (
         usage.pods < allocatable.pods
@@ -170,15 +166,15 @@ def on_line(shape: Sequence[tuple[int, int]], share: int) -> int:
 
     upstream: shape_score.go:BuildBrokenLinearFunction (v1.37)
     """
-    before: tuple[int, int] | None = None
-    for at, score in shape:
-        if share <= at:
-            if before is None:
+    previous: tuple[int, int] | None = None
+    for percent, score in shape:
+        if share <= percent:
+            if previous is None:
                 return score
-            rise = (score - before[1]) * (share - before[0])
-            steps = abs(rise) // (at - before[0])  # As Go divides, towards zero.
-            return before[1] + (steps if rise > 0 else -steps)
-        before = at, score
+            rise = (score - previous[1]) * (share - previous[0])
+            steps = abs(rise) // (percent - previous[0])  # As Go divides, towards zero.
+            return previous[1] + (steps if rise > 0 else -steps)
+        previous = percent, score
     return shape[-1][1]
 
 
@@ -186,7 +182,7 @@ def _amounts(
     name: str, requests: Requests, allocatable: Allocatable, usage: Usage, *, non_zero: bool
 ) -> tuple[int, int, int]:
     """
-    Return, of one resource, what would be requested with the Pod, what is without it, and what a node has.
+    Return three amounts of a resource: requested with the Pod, requested without it, and allocatable.
 
     All are zero where the node has none of it, or the Pod asks for none of an extended one.
 
@@ -196,29 +192,33 @@ def _amounts(
         asked, used = requests.milli_cpu, usage.milli_cpu
         if non_zero:
             asked, used = requests.non_zero_milli_cpu, usage.non_zero_milli_cpu
-        there = allocatable.milli_cpu
+        capacity = allocatable.milli_cpu
     elif name == MEMORY:
         asked, used = requests.memory, usage.memory
         if non_zero:
             asked, used = requests.non_zero_memory, usage.non_zero_memory
-        there = allocatable.memory
+        capacity = allocatable.memory
     elif name == STORAGE:
-        asked, used, there = requests.ephemeral_storage, usage.ephemeral_storage, allocatable.ephemeral_storage
+        asked, used, capacity = requests.ephemeral_storage, usage.ephemeral_storage, allocatable.ephemeral_storage
     else:
-        asked, used, there = (dict(request.scalars).get(name, 0) for request in (requests, usage, allocatable))
-        there = there if asked else 0
-    return (used + asked, used, there) if there else (0, 0, 0)
+        asked, used, capacity = (dict(amounts.scalars).get(name, 0) for amounts in (requests, usage, allocatable))
+        capacity = capacity if asked else 0
+    return (used + asked, used, capacity) if capacity else (0, 0, 0)
 
 
 def is_best_effort(requests: Requests, resources: Sequence[str] = (CPU, MEMORY)) -> bool:
     """
-    Return whether a Pod requests none of these resources; since 1.33 NodeResourcesBalancedAllocation does not score it.
+    Whether a Pod requests none of these resources; since 1.33 NodeResourcesBalancedAllocation does not score it.
 
     upstream: resource_allocation.go:resourceAllocationScorer.isBestEffortPod (v1.37)
     """
-    scalars = dict(requests.scalars)
-    known = {CPU: requests.milli_cpu, MEMORY: requests.memory, STORAGE: requests.ephemeral_storage}
-    return not any(known.get(name, scalars.get(name, 0)) for name in resources)
+    amounts = {
+        **dict(requests.scalars),
+        CPU: requests.milli_cpu,
+        MEMORY: requests.memory,
+        STORAGE: requests.ephemeral_storage,
+    }
+    return not any(amounts.get(name) for name in resources)
 
 
 def balanced_allocation(features: Features, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
@@ -244,6 +244,7 @@ def _balance(milli_cpu: int, memory: int, allocatable: Allocatable) -> int:
     if not allocatable.milli_cpu or not allocatable.memory:
         return MAX_NODE_SCORE
     cpu_share, memory_share = float(milli_cpu) / float(allocatable.milli_cpu), float(memory) / float(allocatable.memory)
+    # Faster than min(), in a function that is called for each node.
     if cpu_share > 1.0:
         cpu_share = 1.0
     if memory_share > 1.0:
@@ -256,14 +257,14 @@ def balanced_allocation_of(
 ) -> int:
     """Return the score of a node, 0 to 100, as `balanced_allocation` does, by other resources."""
     amounts = [_amounts(name, requests, allocatable, usage, non_zero=False) for name in resources]
-    with_pod = _deviating(min(requested / there, 1.0) for requested, _, there in amounts if there)
+    with_pod = _evenness(min(requested / capacity, 1.0) for requested, _, capacity in amounts if capacity)
     if not features.scores_balance_gained:
         return with_pod
-    without_pod = _deviating(min(used / there, 1.0) for _, used, there in amounts if there)
+    without_pod = _evenness(min(used / capacity, 1.0) for _, used, capacity in amounts if capacity)
     return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + with_pod - without_pod) // 2
 
 
-def _deviating(shares: Iterator[float]) -> int:
+def _evenness(shares: Iterator[float]) -> int:
     """
     Return the score of the shares in use of resources: the more alike they are, the higher.
 

@@ -29,53 +29,50 @@ LIMITS: FieldPath = ("resources", "limits")
 NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANOS}
 Amounts = dict[str, int]  # Nanos by the name of the resource, a ResourceList.
 Stated = tuple[tuple[str, int], ...]  # The same as it was read, which does not change.
-# What a Pod says of its resources, but for the condition that says that a resize is infeasible.
+# All fields of a Pod that decide its requests, but for the condition that a resize is infeasible.
 _IN_SPEC = ("containers", "initContainers", "resources", "overhead")
 _IN_STATUS = ("containerStatuses", "initContainerStatuses", "resources", "allocatedResources")
-# Pods of a workload request the same, so what was computed is kept: this many times, of Pods with no more than so many
-# amounts, some 25 kB at most.
-_AMOUNTS_KEPT, _MOST_KEPT = 512, 64
-_LARGEST_SCALARS = 4 << 10  # Bytes of what is kept as it was read; three containers take some 1,500.
+# Pods of a workload request the same, so results are cached.  These limits bound the memory of the caches.
+_CACHE_SIZE = 512  # Results in each cache.
+_MOST_CACHED_AMOUNTS = 64  # Amounts of one Pod, some 25 kB at most; a larger Pod is computed each time.
+_LARGEST_CACHED_CONTENT = 4 << 10  # Bytes of the fields of one Pod; three containers take some 1,500.
 
 
 class _Container(NamedTuple):
-    """
-    The amounts of a container: as its spec has them, and as its status does; None where that says nothing.
+    """The requests of a container: of its spec, and of its status, where None means that it says nothing."""
 
-    `reported`: the status has `resources`, be they empty.
-    """
-
-    init: bool
+    init: bool  # Sidecars are init containers, too.
     sidecar: bool
     spec: Stated
-    reported: bool = False
-    allocated: Stated | None = None
-    actuated: Stated | None = None
+    reported: bool = False  # The status has `resources`, even if empty.
+    allocated: Stated | None = None  # status.allocatedResources
+    actuated: Stated | None = None  # status.resources.requests
 
 
 class _PodResources(NamedTuple):
-    """What the requests of a Pod are computed from; `reported`, `allocated` and `actuated` are those of its status."""
+    """What the requests of a Pod are computed from."""
 
     containers: tuple[_Container, ...]
-    pod_level: Stated
+    pod_level: Stated  # spec.resources.requests
     overhead: Stated
     infeasible: bool  # A resize that was asked for cannot be done on its node.
-    reported: bool
+    reported: bool  # These three are those of the Pod's status, as for a container.
     allocated: Stated | None
     actuated: Stated | None
 
 
 def read_requests(reader: Reader, raw: Mapping[str, object], features: Features, *, bound: bool) -> Requests:
     """
-    Return what a raw Pod requests.  Of one that is `bound`, what its node has allocated counts, too, and `non_zero_`
-    amounts heed Pod-level requests; of one that is to be placed, only its spec counts, and they do not.  `reader`
-    collects what cannot be read; it counts as 0.
+    Return what a raw Pod requests; `reader` collects what cannot be read, which counts as 0.
+
+    Of a Pod to be placed only the spec counts.  Of a `bound` one, what its node has allocated counts, too, and the
+    `non_zero_` amounts heed Pod-level requests.
 
     upstream: types.go:PodInfo.CalculateResource (v1.37)
     """
     spec = reader.mapping(raw.get("spec"), ("spec",))
     status = reader.mapping(raw.get("status"), ("status",)) if bound and features.allocated_resources else {}
-    pod, errors = _read_kept(spec, status)
+    pod, errors = _read_cached(spec, status)
     reader.errors += errors
     if _is_infeasible(reader, status):
         pod = pod._replace(infeasible=True)
@@ -86,11 +83,11 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
         ]
     )
     size += len(pod.pod_level) + len(pod.overhead) + len(pod.allocated or ()) + len(pod.actuated or ())
-    compute = _requests if size <= _MOST_KEPT else _requests.__wrapped__
+    compute = _requests if size <= _MOST_CACHED_AMOUNTS else _requests.__wrapped__  # The latter is not cached.
     return compute(pod, features, bound)
 
 
-@lru_cache(maxsize=_AMOUNTS_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _requests(pod: _PodResources, features: Features, bound: bool) -> Requests:
     requested = _pod_requests(pod, features, {})
     if not bound:
@@ -122,15 +119,16 @@ def with_default_requests(spec: Mapping[str, object]) -> Mapping[str, object]:
         if isinstance(containers := spec.get(field), list):
             completed[field] = [_requesting_limits(container) for container in containers]
             stated.update(*[as_mapping(value_at(container, REQUESTS)) for container in as_list(completed[field])])
-    of_containers = [name for name in stated if not name.startswith(HUGE_PAGES)]
-    others = [name for name in as_mapping(value_at(spec, LIMITS)) if not _is_pod_level(name)]
+    stated_by_containers = [name for name in stated if not name.startswith(HUGE_PAGES)]
+    not_pod_level = [name for name in as_mapping(value_at(spec, LIMITS)) if not _is_pod_level(name)]
     if "resources" in spec:
-        completed["resources"] = value_at(_requesting_limits(spec, {*of_containers, *others}), ("resources",))
+        of_pod = _requesting_limits(spec, {*stated_by_containers, *not_pod_level})
+        completed["resources"] = value_at(of_pod, ("resources",))
     return completed
 
 
 def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
-    """Return a container or the spec of a Pod that requests its limits where it states no request, `but` for some."""
+    """Have a container, or the spec of a Pod, request its limits where it states no request, except for `but`."""
     limits, requests = value_at(raw, LIMITS), value_at(raw, REQUESTS)
     if not isinstance(limits, dict) or not isinstance(requests, dict | None):
         return raw
@@ -207,7 +205,7 @@ def _pod_requests(pod: _PodResources, features: Features, missing: Amounts) -> A
 
 
 def _pod_level(pod: _PodResources, features: Features) -> Amounts:
-    """Return what stands in place of sums over containers: requests of the whole Pod, of a bound one in effect."""
+    """Return the requests of the Pod as a whole, which replace the sums over its containers."""
     requests = {name: amount for name, amount in pod.pod_level if _is_pod_level(name)}
     if not requests or not (features.pod_allocated_resources and pod.reported):
         return requests
@@ -238,8 +236,8 @@ def _aggregate(pod: _PodResources, features: Features, missing: Amounts) -> Amou
             _first(container.allocated, other) for container, other in zip(containers, unreported, strict=True)
         ]
         actuated = [_first(container.actuated, other) for container, other in zip(containers, allocated, strict=True)]
-        lists += [each for each in (allocated, actuated) if each not in lists]
-    return _greatest(*[tuple(_sum(containers, each, missing).items()) for each in lists], *of_the_pod)
+        lists += [amounts for amounts in (allocated, actuated) if amounts not in lists]
+    return _greatest(*[tuple(_sum(containers, amounts, missing).items()) for amounts in lists], *of_the_pod)
 
 
 def _first(amounts: Stated | None, otherwise: Stated) -> Stated:
@@ -256,8 +254,8 @@ def _in_effect(container: _Container, infeasible: bool) -> Stated:
 
 def _sum(containers: Sequence[_Container], amounts: Sequence[Stated], missing: Amounts) -> Amounts:
     """
-    Return what the containers need when they run, with the sidecars, or when one of the init containers runs, with the
-    sidecars before it: the greater.
+    Return the greater of two: what containers and sidecars need together, and what any init container needs with the
+    sidecars before it.
 
     upstream: helpers.go:aggregateContainerResourcesByFn (v1.37)
     """
@@ -294,26 +292,28 @@ def _greatest(*lists: Stated) -> Amounts:
     return greatest
 
 
-def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tuple[_PodResources, Sequence[FieldError]]:
-    """Return the result of `_read`, which is kept for the next Pod with the same resources, and its errors."""
-    said = ([spec.get(name) for name in _IN_SPEC], [status.get(name) for name in _IN_STATUS])
+def _read_cached(
+    spec: Mapping[str, object], status: Mapping[str, object]
+) -> tuple[_PodResources, Sequence[FieldError]]:
+    """Read a Pod's resources, once for all Pods whose fields are the same."""
+    fields = ([spec.get(name) for name in _IN_SPEC], [status.get(name) for name in _IN_STATUS])
     try:
-        content = marshal.dumps(cast(Any, said), 2)  # Unlike equality, it tells 1 from true.
+        content = marshal.dumps(cast(Any, fields), 2)  # Unlike equality, it tells 1 from true.
     except ValueError:  # nested too deep
-        return _read(said)
-    return _read_content(content) if len(content) <= _LARGEST_SCALARS else _read(said)
+        return _read(fields)
+    return _read_content(content) if len(content) <= _LARGEST_CACHED_CONTENT else _read(fields)
 
 
-@lru_cache(maxsize=_AMOUNTS_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _read_content(content: bytes) -> tuple[_PodResources, Sequence[FieldError]]:
     return _read(marshal.loads(content))
 
 
-def _read(said: tuple[Sequence[object], Sequence[object]]) -> tuple[_PodResources, Sequence[FieldError]]:
-    """Return what a Pod says of its resources, and what of it cannot be read."""
+def _read(fields: tuple[Sequence[object], Sequence[object]]) -> tuple[_PodResources, Sequence[FieldError]]:
+    """Read the values of the fields _IN_SPEC and _IN_STATUS; what cannot be read is among the errors."""
     reader = Reader()
     spec, status = (
-        dict(zip(names, values, strict=True)) for names, values in zip((_IN_SPEC, _IN_STATUS), said, strict=True)
+        dict(zip(names, values, strict=True)) for names, values in zip((_IN_SPEC, _IN_STATUS), fields, strict=True)
     )
     resources = reader.mapping(spec["resources"], ("spec", "resources"))
     pod = _PodResources(
@@ -329,17 +329,17 @@ def _read(said: tuple[Sequence[object], Sequence[object]]) -> tuple[_PodResource
 def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping[str, object]) -> Iterator[_Container]:
     statuses: dict[str | None, tuple[Mapping[str, object], FieldPath]] = {}
     for field in ("containerStatuses", "initContainerStatuses"):
-        for item, at in reader.mappings(status.get(field), ("status", field)):
-            statuses.setdefault(reader.string(item.get("name"), at, "name"), (item, at))
+        for item, path in reader.mappings(status.get(field), ("status", field)):
+            statuses.setdefault(reader.string(item.get("name"), path, "name"), (item, path))
     for field in ("containers", "initContainers"):
-        for item, at in reader.mappings(spec.get(field), ("spec", field)):
-            resources = reader.mapping(item.get("resources"), (*at, "resources"))
-            amounts = _read_amounts(reader, resources.get("requests"), (*at, "resources", "requests"))
+        for item, path in reader.mappings(spec.get(field), ("spec", field)):
+            resources = reader.mapping(item.get("resources"), (*path, "resources"))
+            amounts = _read_amounts(reader, resources.get("requests"), (*path, "resources", "requests"))
             init = field == "initContainers"
             sidecar = init and item.get("restartPolicy") == RESTART_ALWAYS
-            known = statuses.get(reader.string(item.get("name"), at, "name")) if statuses else None
-            told = _read_status(reader, *known) if known is not None else ()
-            yield _Container(init, sidecar, amounts, *told)
+            own_status = statuses.get(reader.string(item.get("name"), path, "name")) if statuses else None
+            amounts_of_status = _read_status(reader, *own_status) if own_status is not None else ()
+            yield _Container(init, sidecar, amounts, *amounts_of_status)
 
 
 def _read_status(
@@ -368,7 +368,7 @@ def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
 
 
 def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Stated:
-    """Return the amounts by name, without names longer than any that the API server takes."""
+    """Read amounts by name; names longer than any that the API server takes are dropped."""
     if raw is None:
         return ()
     stated = reader.mapping(raw, path).items()

@@ -16,17 +16,13 @@ from webhook.spread.taints import Taint
 
 
 class Allocatable(NamedTuple):
-    """
-    What a node has for Pods, CPU in thousandths, all else in whole units; `pods` is the number it takes.
-
-    `scalars` has extended resources, hugepages and the like, in the order of their names.
-    """
+    """What a node has for Pods: CPU in thousandths, all else in whole units."""
 
     milli_cpu: int = 0
     memory: int = 0
     ephemeral_storage: int = 0
-    scalars: tuple[tuple[str, int], ...] = ()
-    pods: int = 0
+    scalars: tuple[tuple[str, int], ...] = ()  # Extended resources, hugepages and the like, by name.
+    pods: int = 0  # The most Pods that it takes.
 
 
 NO_ROOM = Allocatable()
@@ -34,24 +30,25 @@ NO_ROOM = Allocatable()
 
 @dataclass(frozen=True, slots=True)
 class SchedulerNode(Node):
-    """A node as kube-scheduler sees it; `declared` are the names of the features that its kubelet declares."""
+    """A node as kube-scheduler sees it."""
 
     allocatable: Allocatable = NO_ROOM
     images: tuple[NodeImage, ...] = ()
-    declared: frozenset[str] = frozenset()
+    declared: frozenset[str] = frozenset()  # The features that its kubelet declares.
 
 
 def another(like: SchedulerNode, name: str, labels: Labels, taints: tuple[Taint, ...]) -> SchedulerNode:
-    """Return a new node like one that is there, with `labels` besides; it is open, and has no images yet."""
+    """Return a new node like an existing one, with these labels besides; it is not cordoned, and has no images yet."""
+    # Labels that hold the other node's name hold that of the new one.
     own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
-    carried = {**like.labels, **own, **labels}
-    return replace(like, name=name, labels=carried, taints=taints, unschedulable=False, images=())
+    all_labels = {**like.labels, **own, **labels}
+    return replace(like, name=name, labels=all_labels, taints=taints, unschedulable=False, images=())
 
 
 class ImageState(NamedTuple):
-    """An image that nodes have: its size in bytes as the first of them reports it."""
+    """An image that nodes have."""
 
-    size: int
+    size: int  # In bytes, as the first of the nodes reports it.
     nodes: NodeSet
 
 
@@ -79,12 +76,11 @@ class SchedulerNodes(NodesOf[SchedulerNode]):
 
     @cached_property
     def by_allocatable(self) -> Mapping[Allocatable, NodeSet]:
-        """The nodes by what of them is allocatable."""
         return self.grouped(self.all, lambda node: node.allocatable)
 
 
 def _at(positions: Sequence[int]) -> NodeSet:
-    """Return the nodes at these positions, which are in their order."""
+    """Return the nodes at these rising positions: written as binary digits, for to set bit after bit is quadratic."""
     digits = bytearray(b"0" * (positions[-1] + 1))
     for position in positions:
         digits[-1 - position] = ord("1")

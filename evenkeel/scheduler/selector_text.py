@@ -18,20 +18,22 @@ _TERM = re.compile(
 
 def parse_selector(text: str) -> Selector:
     """
-    Return the selector that `text` describes; an empty text selects everything.  The operators `<` and `>` are not
-    supported. ValueError names the term that cannot be read.
+    Read a selector; an empty text selects everything.  ValueError names the term that cannot be read.
+
+    The operators `<` and `>` are not supported.
 
     upstream: selector.go:Parse (v1.37)
     """
-    requirements, at = list[Requirement](), 0
+    requirements, position = list[Requirement](), 0
     while text.strip():
-        match = _TERM.match(text, at)
+        match = _TERM.match(text, position)
         if match is None:
+            rest = text[position:].strip()
             raise ValueError(
-                f'found "{text[at:].strip()}", wanted KEY=VALUE, KEY!=VALUE, KEY in (A,B), KEY notin (A,B), KEY or !KEY'
+                f'found "{rest}", wanted KEY=VALUE, KEY!=VALUE, KEY in (A,B), KEY notin (A,B), KEY or !KEY'
             )
         requirements.append(_requirement(match))
-        at = match.end()
+        position = match.end()
         if not match["more"]:
             break
     return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))

@@ -68,18 +68,13 @@ class NamedPod(NamedTuple):
 
 
 class NominatedPod(NamedTuple):
-    """
-    A Pod that waits for its nominated node, as it will be there: kube-scheduler keeps room for it.
-
-    One that `may_be_assumed` is perhaps bound already, and only waits for its volumes.  `scheduler` is the name of what
-    places it.
-    """
+    """A Pod that waits for its nominated node: kube-scheduler keeps room for it there."""
 
     namespace: str
     name: str
-    pod: BoundPod
-    may_be_assumed: bool = False
-    scheduler: str = DEFAULT_SCHEDULER
+    pod: BoundPod  # As if it were bound to the nominated node.
+    may_be_assumed: bool = False  # kube-scheduler has perhaps decided already, and only binds its volumes.
+    scheduler: str = DEFAULT_SCHEDULER  # The name of the scheduler that places it.
 
 
 SnapshotObject = ViewObject | BoundPod | NominatedPod
@@ -93,37 +88,36 @@ class Snapshot(ClusterView):
     pods: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)  # By namespace.
     usage: Mapping[str, Usage] = field(default_factory=dict)  # By node; one without Pods is left out.
     terminating: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)  # Pods that are being deleted.
-    affine: Mapping[PodAffinity, Mapping[str, int]] = field(default_factory=dict)  # Pods with these terms, by node.
-    ports: Mapping[str, Mapping[HostPort, int]] = field(default_factory=dict)  # By node, the Pods with a host port.
-    priorities: Mapping[str, int] = field(default_factory=dict)  # By node, the lowest of a Pod.
-    device_resources: frozenset[str] | None = frozenset()  # That a DeviceClass gives out; None: may not be read.
+    affine: Mapping[PodAffinity, Mapping[str, int]] = field(default_factory=dict)  # Number of Pods, by terms and node.
+    ports: Mapping[str, Mapping[HostPort, int]] = field(default_factory=dict)  # Number of Pods, by node and host port.
+    priorities: Mapping[str, int] = field(default_factory=dict)  # The lowest priority of a Pod on each node.
+    device_resources: frozenset[str] | None = frozenset()  # Resources of DeviceClasses; None: may not be read.
     nominated: tuple[NominatedPod, ...] = ()  # Pods that wait for a node on which room is made for them.
     pods_on: Mapping[str, tuple[NamedPod, ...]] = field(default_factory=dict)  # By node.
     budgets: tuple[DisruptionBudget, ...] | None = ()  # None: may not be read.
-    unread: tuple[str, ...] = ()  # What the source of the objects has left out, in a few words each.
-    default_priority: int | None = 0  # Of a new Pod that names no PriorityClass; None: it may be any.
-    mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)  # Pods with these volumes, by node.
-    storage: Storage | None = None  # What there is for volumes; None: it is not read.
+    unread: tuple[str, ...] = ()  # What the source of the objects left out, in a few words each.
+    default_priority: int | None = 0  # Of a Pod that names no PriorityClass; None: unknown.
+    mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)  # Number of Pods, by volumes and node.
+    storage: Storage | None = None  # None: not read.
 
     @property
     def knows_pods(self) -> bool:
         return bool(self.pods)
 
     def with_nodes(self, nodes: Nodes) -> Self:
-        known = [SchedulerNode(node.name, node.labels, node.taints, node.unschedulable) for node in nodes]
-        return replace(self, nodes=SchedulerNodes(known), nodes_in_manifests=True)
+        scheduler_nodes = [SchedulerNode(node.name, node.labels, node.taints, node.unschedulable) for node in nodes]
+        return replace(self, nodes=SchedulerNodes(scheduler_nodes), nodes_in_manifests=True)
 
     def labels_of_pods(self, namespace: str) -> Iterable[Labels]:
         return [group.labels for group in self.pods.get(namespace, {}).values()]
 
     def pods_of(self, node: str) -> tuple[NamedPod, ...]:
-        """Return all Pods on the node with this name."""
         return self.pods_on.get(node, ())
 
     @cached_property
     def claims_in_use(self) -> Mapping[ClaimKey, int]:
         """
-        The number of Pods on nodes that use a claim; those with a claim of their own are left out.
+        How many Pods on nodes use each claim; claims of ephemeral volumes are left out, which have one user.
 
         upstream: types.go:NodeInfo.updatePVCRefCounts (v1.37)
         """
@@ -135,7 +129,7 @@ class Snapshot(ClusterView):
         return in_use
 
     def attached_volumes(self, features: Features) -> AttachedVolumes:
-        """Return the volumes that CSI drivers attach to each node; they are added up once, and not to be changed."""
+        """Count the volumes that CSI drivers attach to each node; callers share the result, so copy it to change it."""
         if features not in self._attached:
             attacher = Attacher(self.storage or NO_STORAGE, features)
             self._attached[features] = AttachedVolumes(self.nodes, self.mounts, attacher)
@@ -160,22 +154,22 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if (api_version, kind) in READ_KINDS:
-            namespace, name, kept = read_object(raw, str(api_version), str(kind), features)
-            if isinstance(kept, NominatedPod):
-                nominated.append(kept)
-            elif isinstance(kept, BoundPod):
-                pods.add(namespace, name, kept)
-            elif isinstance(kept, SchedulerNode):
-                nodes[kept.name] = kept
+            namespace, name, value = read_object(raw, str(api_version), str(kind), features)
+            if isinstance(value, NominatedPod):
+                nominated.append(value)
+            elif isinstance(value, BoundPod):
+                pods.add(namespace, name, value)
+            elif isinstance(value, SchedulerNode):
+                nodes[value.name] = value
             else:
-                parts.add(namespace, kept)
-        elif (of_kind := group_kind(raw)) == NODE_POOL:
+                parts.add(namespace, value)
+        elif (group_and_kind := group_kind(raw)) == NODE_POOL:
             parts.serves_node_pools = True
-        elif of_kind == DEVICE_CLASS:
+        elif group_and_kind == DEVICE_CLASS:
             device_resources |= set(resources_of_class(raw))
-        elif of_kind == PRIORITY_CLASS and raw.get("globalDefault") is True:
+        elif group_and_kind == PRIORITY_CLASS and raw.get("globalDefault") is True:
             default_priorities.append(integer(raw.get("value")) or 0)
-        elif of_kind == DISRUPTION_BUDGET:
+        elif group_and_kind == DISRUPTION_BUDGET:
             budgets.append(disruption_budget(raw))
         elif errors := storage.add(raw):
             raise SnapshotError(in_words(ObjectRef.of(raw), errors[0]))
@@ -203,7 +197,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
 
 
 class _BoundPods:
-    """The Pods of a cluster, while they are read, by what Pods that are to be placed have to heed of them."""
+    """Collects the Pods of a cluster while they are read."""
 
     def __init__(self) -> None:
         self.counted: dict[str, PodCounts] = {}
@@ -212,8 +206,8 @@ class _BoundPods:
         self.by_node: dict[str, list[NamedPod]] = {}
 
     def add(self, namespace: str, name: str, pod: BoundPod) -> None:
-        """Count a Pod."""
         shared = self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
+        # Most Pods have none of these: to skip them saves time with 150,000 Pods.
         if pod.affinity is not None or pod.ports or pod.mounts is not None or not pod.spreads:
             self.demands.add(pod.info(namespace), pod.node, 1)
         if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
@@ -235,20 +229,19 @@ def read_object(
     raw: Mapping[str, object], api_version: str, kind: str, features: Features
 ) -> tuple[str, str, SnapshotObject | None]:
     """
-    Return the namespace and the name of an object of READ_KINDS, and what kube-scheduler of this version reads of it.
+    Return the namespace, the name and the value of an object of READ_KINDS; None for a Pod that does not count.
 
-    Nothing is kept of a Pod that does not count.  A Pod whose labels take more than LARGEST bytes counts for its
-    requests only, and one whose extended resources do not for these.  SnapshotError names the first field that has a
-    wrong type.
+    Labels of more than LARGEST bytes are dropped: no constraint counts the Pod then.  So are extended resources of more
+    than that.  SnapshotError names the first field that has a wrong type.
     """
     reader = _SnapshotObject(raw, api_version, kind, features)
-    kept = reader.pod() if reader.gvk == POD else reader.kept()
+    value = reader.pod() if reader.gvk == POD else reader.kept()
     reader.check()
-    return reader.namespace, reader.name, kept
+    return reader.namespace, reader.name, value
 
 
 class _SnapshotObject(ObjectReader):
-    """One raw object while all is read that kube-scheduler reads."""
+    """One raw object while it is read, with all that kube-scheduler reads of it."""
 
     def __init__(self, raw: Mapping[str, object], api_version: str, kind: str, features: Features) -> None:
         super().__init__(raw, api_version, kind)
@@ -292,7 +285,7 @@ class _SnapshotObject(ObjectReader):
 
     def _may_be_assumed(self) -> bool:
         """
-        Return whether kube-scheduler has perhaps decided for the node already, and only binds volumes or devices.
+        Whether kube-scheduler has perhaps decided for the node already, and only binds volumes or devices.
 
         upstream: schedule_one.go:Scheduler.prepareForBindingCycle (v1.37)
         """
@@ -304,9 +297,9 @@ class _SnapshotObject(ObjectReader):
 
     def _bound(self, node: str) -> BoundPod:
         labels = self.labels()
-        leaving = self.metadata.get("deletionTimestamp") is not None
+        terminating = self.metadata.get("deletionTimestamp") is not None
         large = sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST
-        spreads = not (leaving or large)
+        spreads = not (terminating or large)
         priority = self.reader.integer(self.spec.get("priority"), ("spec",), "priority") or 0
         started = seconds_at(self.status.get("startTime"))
         return BoundPod(
@@ -319,13 +312,13 @@ class _SnapshotObject(ObjectReader):
             priority,
             self._mounts(),
             inf if started is None else started,
-            leaving and self._is_preempted(),
+            terminating and self._is_preempted(),
             controller_of(self.metadata) is not None,
         )
 
     def _is_preempted(self) -> bool:
         """
-        Return whether kube-scheduler deletes the Pod to make room for another.
+        Whether kube-scheduler deletes the Pod to make room for another.
 
         upstream: util.go:PodTerminatingByPreemption (v1.37)
         """
@@ -352,7 +345,7 @@ class _SnapshotObject(ObjectReader):
 
 
 def _has_host_port(spec: Mapping[str, object]) -> bool:
-    """Return whether any container has one: most have ports, but few one of the node."""
+    """A quick look before all ports are read: most containers have ports, but few a hostPort."""
     for name in ("containers", "initContainers"):
         for container in as_list(spec.get(name)):
             for port in as_list(as_mapping(container).get("ports")):

@@ -18,7 +18,7 @@ Groups = Mapping[LabelSet, PodGroup]
 
 
 def without_missing(snapshot: Snapshot, missing: Collection[str]) -> Snapshot:
-    """Return a snapshot that says what is not known, because these resources may not be listed."""
+    """Mark what these resources would say as unknown, since they may not be listed."""
     storage = snapshot.storage or NO_STORAGE
     return replace(
         snapshot,
@@ -47,13 +47,13 @@ def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) ->
     lowest = min([other.pod.priority for other in others], default=None)
     if lowest != snapshot.priorities.get(node):
         fields["priorities"] = _with(snapshot.priorities, node, lowest)
-    counted = "pods" if pod.spreads else "terminating"
-    fields[counted] = _less_counted(getattr(snapshot, counted), namespace, pod)
+    groups_field = "pods" if pod.spreads else "terminating"
+    fields[groups_field] = _less_counted(getattr(snapshot, groups_field), namespace, pod)
     return replace(snapshot, **fields)
 
 
 def _less_counted(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mapping[str, Groups]:
-    """Return the Pods by namespace, labels and node with one less like this one; empty groups are left out."""
+    """Count one Pod less like this one; empty groups are left out."""
     groups = pods.get(namespace, {})
     group = groups.get(pod.labels) or PodGroup(dict(pod.labels), {})
     nodes = _less(group.nodes, pod.node)
@@ -66,12 +66,12 @@ def _less_on(numbers: Mapping[KeyT, Mapping[str, int]], key: KeyT, node: str) ->
 
 
 def _less(numbers: Mapping[KeyT, int], key: KeyT) -> Mapping[KeyT, int]:
-    """Return the numbers with one less of a key, and without the key where none is left."""
+    """Take one from the number of a key, and leave out the key at 0."""
     return _with(numbers, key, max(0, numbers.get(key, 0) - 1) or None)
 
 
 def _with(values: Mapping[KeyT, ValueT], key: KeyT, value: ValueT | None) -> Mapping[KeyT, ValueT]:
-    """Return a copy in which a key has this value, and is absent for None."""
+    """Return a copy in which a key has this value; None removes the key."""
     new = dict(values)
     if value is None:
         new.pop(key, None)

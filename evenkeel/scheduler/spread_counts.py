@@ -18,17 +18,11 @@ from webhook.spread.nodes import NodeSet, union
 from webhook.spread.selectors import Selector
 
 DomainOf = Callable[[str], str | None]  # The domain for which the Pods of a node count, None if they do not.
-NodesOf = Callable[[str], NodeSet]  # The nodes of a domain.
+NodesOf = Callable[[str], NodeSet]  # All nodes of a domain.
 
 
 class DomainCounts:
-    """
-    What a constraint counts: `counts` has the Pods in each domain that has any.
-
-    `eligible` are the domains that can set its minimum.  It is not `countable` if its selector is empty in a version in
-    which that counts no Pod.  `self_match_num` is 1 if its selector matches the incoming Pod, else 0.  `domain_of` is
-    the domain for which the Pods of a node count.
-    """
+    """What a constraint counts: Pods by domain."""
 
     __slots__ = (
         "_by_number",
@@ -54,14 +48,18 @@ class DomainCounts:
         *,
         countable: bool = True,
     ) -> None:
-        self.constraint, self.eligible, self.counts, self.self_match_num = constraint, eligible, counts, self_match_num
-        self.domain_of, self._nodes_of, self.countable = domain_of, nodes_of, countable
-        self._matched: dict[LabelSet, bool] = {}
-        self._by_number: dict[int, NodeSet] | None = None
-        self._frequencies: Counter[int] | None = None
+        self.constraint = constraint
+        self.eligible = eligible  # The domains that can set the minimum.
+        self.counts = counts  # The number of Pods by domain; domains without Pods are left out.
+        self.self_match_num = self_match_num  # 1 if the selector matches the incoming Pod, else 0.
+        self.domain_of, self._nodes_of = domain_of, nodes_of
+        self.countable = countable  # False for an empty selector, in versions in which it counts no Pod.
+        self._matched: dict[LabelSet, bool] = {}  # Whether the selector matches; shared by all copies.
+        # These two follow from `counts`, and are made when they are first asked for.
+        self._by_number: dict[int, NodeSet] | None = None  # The nodes of domains with so many Pods.
+        self._frequencies: Counter[int] | None = None  # How many domains have so many Pods.
 
     def copy(self) -> DomainCounts:
-        """Return an independent copy."""
         new = DomainCounts(
             self.constraint,
             self.eligible,
@@ -77,7 +75,7 @@ class DomainCounts:
         return new
 
     def match_num(self, domain: str) -> int:
-        """Return the number of Pods that the constraint counts in `domain`; 0 where it counts no node."""
+        """The number of Pods that the constraint counts in a domain; 0 where it counts no node."""
         return self.counts.get(domain, 0)
 
     @property
@@ -96,7 +94,7 @@ class DomainCounts:
         return min(least, 0) if len(self.counts) < len(self.eligible) else least
 
     def skew(self, domain: str, min_match_num: int) -> int:
-        """Return the skew if the incoming Pod were placed in `domain`."""
+        """The skew of a domain if the incoming Pod were placed there."""
         return self._skew(self.match_num(domain), min_match_num)
 
     def _skew(self, match_num: int, min_match_num: int) -> int:
@@ -104,11 +102,11 @@ class DomainCounts:
 
     @property
     def largest_skew(self) -> int:
-        """The most Pods in any domain less the fewest, with the Pods that are there."""
+        """The most Pods in any domain less the fewest, without the incoming Pod."""
         return max(self.counts.values(), default=0) - self.min_match_num
 
     def refused(self) -> tuple[str, ...]:
-        """Return the domains where the incoming Pod would make the skew larger than maxSkew."""
+        """The domains where the incoming Pod would make the skew larger than maxSkew."""
         # A domain without Pods is never refused: its skew is at most 1, and maxSkew is at least 1.
         min_match_num, max_skew = self.min_match_num, self.constraint.max_skew
         return tuple(
@@ -116,7 +114,6 @@ class DomainCounts:
         )
 
     def refused_nodes(self) -> NodeSet:
-        """Return the nodes of the domains that are refused."""
         min_match_num, max_skew = self.min_match_num, self.constraint.max_skew
         return union(
             nodes
@@ -134,7 +131,7 @@ class DomainCounts:
         return self._by_number
 
     def selects(self, labels: LabelSet) -> bool:
-        """Return whether Pods with these labels count, on nodes that do."""
+        """Whether Pods with these labels count, on nodes that are counted."""
         matches = self._matched.get(labels)
         if matches is None:
             matches = self._matched[labels] = self.countable and self.constraint.selector.matches(dict(labels))
@@ -152,7 +149,7 @@ class DomainCounts:
         self._move(domain, before, after)
 
     def _move(self, domain: str, before: int, after: int) -> None:
-        """Keep what is derived of the counts: a domain now has `after` Pods."""
+        """Update what follows from the counts: a domain had `before` Pods, and now has `after`."""
         if self._frequencies is not None:
             for number, change in ((before, -1), (after, 1)):
                 if number:
@@ -196,7 +193,7 @@ def counted_by(
     nodes_of: NodesOf,
     eligible: frozenset[str] = frozenset(),
 ) -> DomainCounts:
-    """Count the Pods of a constraint in the domains that `domain_of` names."""
+    """Count the Pods of a constraint in the domains that `domain_of` names; it counts none if it is not countable."""
     groups = snapshot.pods.get(reach.pod.namespace, {})
     countable = features.empty_selector_counts or not constraint.selector.empty
     counts = count(groups, constraint.selector, domain_of) if countable else {}

@@ -16,30 +16,24 @@ from webhook.spread.nodes import Nodes, NodeSet
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """
-    What the hard constraints say of each node: those that pass, and those that are refused, by why.
+    """What the hard constraints say of each node: it is in one of the three sets."""
 
-    `domains` is what each constraint counts, in the order of the constraints.  `uneven` and `unlabelled` are the nodes
-    refused for that by the first constraint that refuses them.
-    """
-
-    domains: tuple[DomainCounts, ...]
+    domains: tuple[DomainCounts, ...]  # What each constraint counts, in the order of the constraints.
     passing: NodeSet
-    uneven: NodeSet
-    unlabelled: NodeSet
+    uneven: NodeSet  # The first constraint that refuses the node finds its domain too full.
+    unlabelled: NodeSet  # The node lacks the key of the first constraint that refuses it.
 
 
 @dataclass(frozen=True, slots=True)
 class HardConstraints:
-    """The hard constraints of a Pod with what each counts; `labelled` are the nodes that carry the key of each."""
+    """The hard constraints of a Pod with what each counts."""
 
     nodes: Nodes
     counts: tuple[DomainCounts, ...]
-    labelled: NodeSet
+    labelled: NodeSet  # The nodes that carry the keys of all of them.
 
     @classmethod
     def of(cls, cycle: Cycle) -> HardConstraints:
-        """Count what the hard constraints of a Pod count."""
         hard = [constraint for constraint in cycle.constraints if constraint.hard]
         nodes = cycle.snapshot.nodes
         return cls(
@@ -47,7 +41,6 @@ class HardConstraints:
         )
 
     def passing(self, remaining: NodeSet) -> NodeSet:
-        """Return the nodes that every constraint lets the Pod run on."""
         passing = remaining & self.labelled
         for counts in self.counts:
             if passing:
@@ -68,7 +61,6 @@ class HardConstraints:
         return Verdicts(self.counts, passing, uneven, unlabelled)
 
     def copy(self) -> HardConstraints:
-        """Return an independent copy."""
         return HardConstraints(self.nodes, tuple([counts.copy() for counts in self.counts]), self.labelled)
 
 
@@ -82,14 +74,15 @@ def count_soft(cycle: Cycle) -> tuple[DomainCounts, ...]:
     """
     Count the Pods of each soft constraint.
 
-    Of the scheduler's own defaults each counts by itself: no node has to carry the key of the other.
+    A node must carry the keys of all of them to be counted, but not where they are the scheduler's own defaults: each
+    of these counts by itself.
     """
     soft = [constraint for constraint in cycle.constraints if constraint.soft]
-    together = [[constraint] for constraint in soft] if cycle.system_defaults else [soft]
+    groups = [[constraint] for constraint in soft] if cycle.system_defaults else [soft]
     return tuple(
         [
             counts
-            for constraints in together
+            for constraints in groups
             for counts in count_domains(cycle.reach, constraints, cycle.snapshot, cycle.features)
         ]
     )

@@ -21,38 +21,35 @@ from webhook.spread.nodes import Nodes, NodeSet
 
 
 class Scored(NamedTuple):
-    """Candidates with the same scores: `raw`, of which less is better, and `normalized`, of which more is."""
+    """Candidates with the same scores."""
 
     nodes: NodeSet
-    raw: int
-    normalized: int
+    raw: int  # Less is better.
+    normalized: int  # 0 to 100; more is better.
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """
-    The scores of the candidates; each is in one of the sets.
-
-    Candidates that are `ignored` lack a topology key; both of their scores are 0.
-    """
+    """The scores of the candidates, each of which is in one of the sets."""
 
     scored: tuple[Scored, ...]
-    ignored: NodeSet
+    ignored: NodeSet  # Candidates that lack a topology key: both of their scores are 0.
 
 
 @dataclass(frozen=True, slots=True)
 class SoftConstraints:
-    """The soft constraints of a Pod with what each counts; candidates of `taking_part` are scored, others have 0."""
+    """The soft constraints of a Pod with what each counts."""
 
     nodes: Nodes
     counts: tuple[DomainCounts, ...]
-    taking_part: NodeSet
+    taking_part: NodeSet  # Only these are scored; others have 0.
 
     @classmethod
     def of(cls, cycle: Cycle) -> SoftConstraints:
         """
-        Count what the soft constraints of a Pod count.  Of the scheduler's own defaults, a node without a topology key
-        takes part, too.
+        Count what the soft constraints of a Pod count.
+
+        Nodes without a topology key take part only where the constraints are the scheduler's own defaults.
 
         upstream: scoring.go:PodTopologySpread.initPreScoreState (v1.37)
         """
@@ -75,7 +72,7 @@ class SoftConstraints:
 
     def scores(self, candidates: NodeSet) -> Scores:
         """
-        Return the score of each candidate by the constraints.
+        Score each candidate.
 
         upstream: scoring.go:PodTopologySpread.Score (v1.37)
         """
@@ -95,7 +92,6 @@ class SoftConstraints:
         return Scores(tuple(scored), candidates & ~self.taking_part)
 
     def copy(self) -> SoftConstraints:
-        """Return an independent copy."""
         return SoftConstraints(self.nodes, tuple([counts.copy() for counts in self.counts]), self.taking_part)
 
 
@@ -114,24 +110,27 @@ def topology_normalizing_weight(size: int) -> float:
 
 
 def domain_counting_unlabelled(nodes: Nodes, key: str, chosen: NodeSet) -> DomainOf:
-    """Return the domain of each of these nodes; one that lacks the key is of the domain "", as Go reads no label."""
+    """Return the domain of each of these nodes; one that lacks the key has "", which Go reads of an absent label."""
     placed = nodes.placed(key, chosen).of
     if "" in nodes.domains(key):  # else no node's score is that of the domain ""
-        placed = {**placed, **dict.fromkeys(nodes.names(chosen & ~nodes.carrying(key)), "")}
+        unlabelled = nodes.names(chosen & ~nodes.carrying(key))
+        placed = {**placed, **dict.fromkeys(unlabelled, "")}
     return placed.get
 
 
 def number_of_domains_counting_unlabelled(nodes: Nodes, key: str, chosen: NodeSet) -> int:
     """Return the number of domains of these nodes; all that lack the key are of the domain ""."""
     domains = {domain for domain, members in nodes.domains(key).items() if members & chosen}
-    return len(domains | {""} if chosen & ~nodes.carrying(key) else domains)
+    if chosen & ~nodes.carrying(key):
+        domains.add("")
+    return len(domains)
 
 
 def added(
     sums: Mapping[NodeSet, float], by_number: Mapping[int, NodeSet], carrying: NodeSet, weight: float, max_skew: int
 ) -> Iterator[tuple[NodeSet, float]]:
     """
-    Yield the sums with what one constraint adds: each set is divided by the number of Pods in its nodes' domains.
+    Add the score of one constraint: each set of nodes is divided by the number of Pods in the nodes' domains.
 
     upstream: scoring.go:scoreForCount (v1.37)
     """

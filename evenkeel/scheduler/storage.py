@@ -28,44 +28,42 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """
-    A PersistentVolumeClaim.
-
-    It is `bound` if its volume is its own for good.  `selected_node` is the node for which its volume is being made,
-    None if there is none.  `requested` is in nanos, None if it requests no size.  `controller` is the uid of the object
-    that controls it.  One that is `expected` is not there yet: what makes the Pod makes it.
-    """
+    """A PersistentVolumeClaim."""
 
     namespace: str
     name: str
     uid: str = ""
     class_name: str = ""
     volume_name: str = ""
-    bound: bool = False
+    bound: bool = False  # Its volume is its own for good.
     lost: bool = False
     deleting: bool = False
-    selected_node: str | None = None
+    selected_node: str | None = None  # Where its volume is being made.
     access_modes: tuple[str, ...] = ()
-    requested: int | None = None
+    requested: int | None = None  # Nanos of bytes, as read_quantity returns them.
     mode: str = FILESYSTEM
     selector: Selector | None = None
     attributes_class: str = ""
-    controller: str = ""
-    expected: bool = False
+    controller: str = ""  # The uid of the object that controls it.
+    expected: bool = False  # It does not exist yet: it is made with the Pod.
 
     @property
     def selector_labels(self) -> Labels:
         """The labels that a volume must have for its selector, as far as those name values."""
         requirements = self.selector.requirements if self.selector is not None else ()
-        return {each.key: each.values[0] for each in requirements if each.operator in (EQUALS, IN)}
+        return {
+            requirement.key: requirement.values[0]
+            for requirement in requirements
+            if requirement.operator in (EQUALS, IN)
+        }
 
 
 class ClaimRef(NamedTuple):
-    """The claim for which a PersistentVolume is kept; `uid` is "" if it may be any of this name."""
+    """The claim for which a PersistentVolume is kept."""
 
     namespace: str
     name: str
-    uid: str = ""
+    uid: str = ""  # "" for any claim of this name.
 
     def names(self, claim: Claim) -> bool:
         """
@@ -77,51 +75,46 @@ class ClaimRef(NamedTuple):
 
 
 class InTreeSource(NamedTuple):
-    """The disk of a PersistentVolume that names one of a cloud; `azure_kind` is that of an Azure disk."""
+    """The disk of a cloud that a PersistentVolume names."""
 
-    kind: str
+    kind: str  # A key of IN_TREE.
     identity: str
-    azure_kind: str = ""
+    azure_kind: str = ""  # The field `kind` of an Azure disk.
 
 
 @dataclass(frozen=True, slots=True)
 class PersistentVolume:
-    """
-    A PersistentVolume; `capacity` is in nanos.
-
-    `terms` are those of its node affinity, one of which must hold; None if it can be used on every node.  `driver` and
-    `handle` are those of a CSI volume, `in_tree` is the disk of a cloud.
-    """
+    """A PersistentVolume."""
 
     name: str
     labels: Labels
     class_name: str = ""
-    capacity: int = 0
+    capacity: int = 0  # In nanos.
     access_modes: tuple[str, ...] = ()
     mode: str = FILESYSTEM
     claim: ClaimRef | None = None
     available: bool = False
     deleting: bool = False
     attributes_class: str = ""
-    terms: tuple[NodeTerm, ...] | None = None
-    driver: str = ""
+    terms: tuple[NodeTerm, ...] | None = None  # Of its node affinity: a node must meet one.  None: any node.
+    driver: str = ""  # The driver and the handle of a CSI volume.
     handle: str = ""
     in_tree: InTreeSource | None = None
 
     def translated(self) -> PersistentVolume:
-        """Return the volume as the CSI driver sees it that takes the place of its plugin; or raise TranslationError."""
+        """Return the volume as the CSI driver in place of its in-tree plugin sees it, or raise TranslationError."""
         if self.in_tree is None:
             return self
         kind, driver = self.in_tree.kind, IN_TREE[self.in_tree.kind].driver
-        named = handle(kind, self.in_tree.identity, self.labels, self.in_tree.azure_kind)
-        return replace(self, driver=driver, handle=named, terms=translated_terms(kind, self.terms, self.labels))
+        csi_handle = handle(kind, self.in_tree.identity, self.labels, self.in_tree.azure_kind)
+        return replace(self, driver=driver, handle=csi_handle, terms=translated_terms(kind, self.terms, self.labels))
 
 
 Use = tuple[str, ClaimKey | None]  # The class of PersistentVolumes, and the claim for which they are kept.
 
 
 class PersistentVolumes(Mapping[str, PersistentVolume]):
-    """PersistentVolumes by name, a value; `plus` returns another, which shares what is the same."""
+    """PersistentVolumes by name, which do not change; `plus` makes another mapping that shares what is the same."""
 
     def __init__(self, by_name: Mapping[str, PersistentVolume]) -> None:
         self._by_name = by_name
@@ -137,7 +130,7 @@ class PersistentVolumes(Mapping[str, PersistentVolume]):
 
     @cached_property
     def _by_use(self) -> Mapping[Use, list[PersistentVolume]]:
-        """All of them, those of a use in the order in which they are tried."""
+        """All volumes, those of one use in the order in which they are tried: by capacity, then by name."""
         by_use: dict[Use, list[PersistentVolume]] = {}
         for volume in sorted(self._by_name.values(), key=_by_capacity):
             by_use.setdefault(_use(volume), []).append(volume)
@@ -145,12 +138,12 @@ class PersistentVolumes(Mapping[str, PersistentVolume]):
 
     def candidates(self, claim: Claim) -> list[PersistentVolume]:
         """Return the volumes of a claim's class that are kept for it, and then those that are free, smallest first."""
-        kept = self._by_use.get((claim.class_name, (claim.namespace, claim.name)), ())
-        of_claim = [volume for volume in kept if volume.claim is not None and volume.claim.names(claim)]
-        return [*of_claim, *self._by_use.get((claim.class_name, None), ())]
+        same_name = self._by_use.get((claim.class_name, (claim.namespace, claim.name)), ())
+        kept_for_claim = [volume for volume in same_name if volume.claim is not None and volume.claim.names(claim)]
+        return [*kept_for_claim, *self._by_use.get((claim.class_name, None), ())]
 
     def plus(self, volumes: Sequence[PersistentVolume]) -> PersistentVolumes:
-        """Return all of them and more, in place of those with the same names."""
+        """Add volumes, in place of those with the same names."""
         more = {volume.name: volume for volume in volumes}
         by_use: dict[Use, list[PersistentVolume]] = {}
         for volume in (*(self._by_name[name] for name in more if name in self._by_name), *more.values()):
@@ -173,24 +166,24 @@ def _by_capacity(volume: PersistentVolume) -> tuple[int, str]:
 
 
 def _plus(values: Mapping[KeyT, ValueT], more: Mapping[KeyT, ValueT]) -> Mapping[KeyT, ValueT]:
-    """Return both, `more` in place of those with the same keys; what was there at first is not copied."""
+    """
+    Return both mappings as one, with `more` in place of what has the same keys.
+
+    Only what was added since the first mapping is copied: a run adds to a large one thousands of times.
+    """
     changed, *first = values.maps if isinstance(values, ChainMap) else ({}, values)
     return ChainMap({**changed, **more}, *cast("list[dict[KeyT, ValueT]]", first))
 
 
 @dataclass(frozen=True, slots=True)
 class StorageClass:
-    """
-    A StorageClass; `allowed` are its allowedTopologies, one of which a node must meet, None if it may be any node.
-
-    `binding_mode` is "" where it is absent.  One that is `default` is that of new claims without a class.
-    """
+    """A StorageClass."""
 
     name: str
     provisioner: str
-    binding_mode: str
-    allowed: tuple[NodeTerm, ...] | None = None
-    default: bool = False
+    binding_mode: str  # "" where it is absent.
+    allowed: tuple[NodeTerm, ...] | None = None  # allowedTopologies: a node must meet one.  None: any node.
+    default: bool = False  # New claims that name no class may have it.
     created: str = ""
 
     @property
@@ -205,22 +198,18 @@ class StorageClass:
 
 
 class NodeDriver(NamedTuple):
-    """
-    A CSI driver of a node: it attaches `limit` volumes there, None if any number.
-
-    A volume that it makes can be used on the nodes with the same labels of `topology_keys`.
-    """
+    """A CSI driver of a node."""
 
     name: str
-    limit: int | None = None
-    topology_keys: tuple[str, ...] = ()
+    limit: int | None = None  # The most volumes that it attaches there; None: any number.
+    topology_keys: tuple[str, ...] = ()  # Nodes with equal values of these can use the same volumes.
 
 
 class CSINode(NamedTuple):
-    """The CSI drivers of a node, and the plugins of Kubernetes whose volumes they have taken over."""
+    """The CSI drivers of a node."""
 
     drivers: tuple[NodeDriver, ...] = ()
-    migrated: frozenset[str] = frozenset()
+    migrated: frozenset[str] = frozenset()  # The in-tree plugins whose volumes the drivers have taken over.
 
     @property
     def is_limited(self) -> bool:
@@ -228,34 +217,34 @@ class CSINode(NamedTuple):
         return any(driver.limit is not None for driver in self.drivers)
 
     def limit(self, driver: str) -> int | None:
-        """Return how many volumes a driver attaches; None if any number, or if it is not there."""
-        return next((each.limit for each in self.drivers if each.name == driver), None)
+        """Return how many volumes a driver attaches; None if any number, or if the node lacks the driver."""
+        return next((node_driver.limit for node_driver in self.drivers if node_driver.name == driver), None)
 
     def topology_keys(self, driver: str) -> tuple[str, ...] | None:
-        """Return the topology keys of a driver; None if it is not there."""
-        return next((each.topology_keys for each in self.drivers if each.name == driver), None)
+        """Return the topology keys of a driver; None if the node lacks the driver."""
+        return next((node_driver.topology_keys for node_driver in self.drivers if node_driver.name == driver), None)
 
 
 class CSIDriver(NamedTuple):
-    """What a CSIDriver says: whether it `tracks_capacity`, and whether Pods wait where it is `needed` and missing."""
+    """What a CSIDriver says."""
 
-    tracks_capacity: bool = False
-    needed: bool = False
+    tracks_capacity: bool = False  # spec.storageCapacity
+    needed: bool = False  # spec.preventPodSchedulingIfMissing: Pods do not go to nodes that lack the driver.
 
 
 class StorageCapacity(NamedTuple):
-    """A CSIStorageCapacity, in nanos; `nodes` selects those that have it, None if none do."""
+    """A CSIStorageCapacity, in nanos."""
 
     name: str
     class_name: str
-    nodes: Selector | None
+    nodes: Selector | None  # Selects the nodes that have it; None: no node.
     capacity: int | None
-    largest: int | None
+    largest: int | None  # maximumVolumeSize
 
     @property
     def limit(self) -> int | None:
         """
-        The size of the largest volume for which there is room, None if that is not known.
+        The size of the largest volume for which there is room; None: unknown.
 
         upstream: binder.go:volumeLimit (v1.37)
         """
@@ -275,11 +264,7 @@ StorageObject = Claim | PersistentVolume | StorageClass | CSINode | CSIDriver | 
 
 @dataclass(frozen=True)
 class Storage:
-    """
-    All of that in a cluster; `attachments` are the attacher and the PersistentVolume of each, by the name of the node.
-
-    `unread` are the resources that may not be listed, or that the input lacks.
-    """
+    """What a cluster has for the volumes of Pods."""
 
     claims: Mapping[ClaimKey, Claim] = field(default_factory=dict)
     volumes: PersistentVolumes = field(default_factory=lambda: PersistentVolumes({}))
@@ -287,8 +272,8 @@ class Storage:
     csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
     csi_drivers: Mapping[str, CSIDriver] = field(default_factory=dict)
     capacities: tuple[StorageCapacity, ...] = ()
-    attachments: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
-    unread: frozenset[str] = frozenset()
+    attachments: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)  # (attacher, volume) by node.
+    unread: frozenset[str] = frozenset()  # The resources that may not be listed, or that the input lacks.
 
     @cached_property
     def default_class(self) -> str:
@@ -297,24 +282,24 @@ class Storage:
 
         upstream: util.go:GetDefaultClass (v1.37)
         """
-        marked = sorted((each for each in self.classes.values() if each.default), key=lambda each: each.name)
-        return max(marked, key=lambda each: each.created).name if marked else ""
+        defaults = [storage_class for storage_class in self.classes.values() if storage_class.default]
+        defaults.sort(key=lambda storage_class: storage_class.name)  # Of equally old ones the first name wins.
+        return max(defaults, key=lambda storage_class: storage_class.created).name if defaults else ""
 
     def claim(self, namespace: str, name: str) -> Claim | None:
-        """Return a claim, or None."""
         return self.claims.get((namespace, name))
 
     def with_claims(self, claims: Iterable[Claim]) -> Storage:
-        """Return a copy with these claims in it, in place of those with the same names."""
+        """Add claims, in place of those with the same names."""
         more = {(claim.namespace, claim.name): claim for claim in claims}
         return replace(self, claims=_plus(self.claims, more)) if more else self
 
     def with_volumes(self, volumes: Sequence[PersistentVolume]) -> Storage:
-        """Return a copy with these PersistentVolumes in it, in place of those with the same names."""
+        """Add PersistentVolumes, in place of those with the same names."""
         return replace(self, volumes=self.volumes.plus(volumes)) if volumes else self
 
     def with_csi_nodes(self, like: Mapping[str, str]) -> Storage:
-        """Return a copy in which nodes have the drivers of others, each by the name of the one that it is like."""
+        """Give new nodes the CSI drivers of others: `like` has the name of the other by that of the new node."""
         new = {name: self.csi_nodes[other] for name, other in like.items() if other in self.csi_nodes}
         return replace(self, csi_nodes={**self.csi_nodes, **new}) if new else self
 
@@ -324,8 +309,8 @@ class Storage:
 
         upstream: binder.go:volumeBinder.GetPodVolumeClaims (v1.37)
         """
-        of_class = self.classes.get(claim.class_name)
-        return not claim.bound and not claim.volume_name and of_class is not None and of_class.waits
+        storage_class = self.classes.get(claim.class_name)
+        return not claim.bound and not claim.volume_name and storage_class is not None and storage_class.waits
 
     def names_cloud_disk(self, mounts: Mounts) -> bool:
         """Return whether a Pod has the disk of a cloud that Kubernetes once attached itself, also by a claim."""
@@ -335,13 +320,13 @@ class Storage:
         return any(self._is_on_cloud_disk(claim) for claim in claims if claim is not None)
 
     def _is_on_cloud_disk(self, claim: Claim) -> bool:
-        volume, of_class = self.volumes.get(claim.volume_name), self.classes.get(claim.class_name)
+        volume, storage_class = self.volumes.get(claim.volume_name), self.classes.get(claim.class_name)
         on_disk = volume is not None and volume.in_tree is not None
-        return on_disk or (of_class is not None and of_class.provisioner in BY_PROVISIONER)
+        return on_disk or (storage_class is not None and storage_class.provisioner in BY_PROVISIONER)
 
     def judged(self, mounts: Mounts) -> Mounts:
-        """Return the volumes of which enough is known: without claims of which something is unread that decides."""
-        return mounts._replace(volumes=tuple([each for each in mounts.volumes if self._is_judged(mounts, each)]))
+        """Drop the volumes that cannot be judged, since something that decides about them is unread."""
+        return mounts._replace(volumes=tuple([volume for volume in mounts.volumes if self._is_judged(mounts, volume)]))
 
     def _is_judged(self, mounts: Mounts, volume: PodVolume) -> bool:
         claim = self.claim(mounts.namespace, volume.claim) if volume.disk is None else None
@@ -359,7 +344,7 @@ class Storage:
         if claim.lost or claim.deleting or claim.volume_name in self.volumes:
             return frozenset()
         if not (claim.bound or self.waits(claim)) and (claim.volume_name or CLASSES not in self.unread):
-            return frozenset()  # A Pod is not placed as long as it is unbound.
+            return frozenset()  # Whatever volumes there are, the Pod waits until the claim is bound.
         return self.unread & ({PERSISTENT_VOLUMES} if claim.volume_name else {PERSISTENT_VOLUMES, CLASSES})
 
 

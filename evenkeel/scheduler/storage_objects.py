@@ -1,5 +1,5 @@
 """
-Objects that volumes depend on, as raw JSON.
+Reads the objects that volumes depend on.
 
     raw objects ──StorageReader──> Storage: values by name
 """
@@ -68,7 +68,7 @@ ValueT = TypeVar("ValueT")
 
 
 class StorageReader:
-    """The objects of a cluster that volumes depend on, while they are read one by one."""
+    """Collects the objects of a cluster that volumes depend on."""
 
     def __init__(self) -> None:
         self._claims: dict[ClaimKey, Claim] = {}
@@ -78,48 +78,47 @@ class StorageReader:
         self._csi_drivers: dict[str, CSIDriver] = {}
         self._capacities: list[StorageCapacity] = []
         self._attachments: dict[str, set[tuple[str, str]]] = {}
-        self._shared: dict[object, object] = {}
+        self._shared: dict[object, object] = {}  # Each value once, since many objects have equal ones.
 
     def add(self, raw: Mapping[str, object]) -> list[FieldError]:
         """Read one object, if it is of a kind that matters; return what has the wrong type."""
         reader = Reader()
-        kept = read_storage_object(reader, raw)
+        value = read_storage_object(reader, raw)
         (name,) = texts_at(raw, "metadata.name")
-        if isinstance(kept, Claim):
-            self._claims[kept.namespace, kept.name] = kept
-        elif isinstance(kept, PersistentVolume):
-            self._volumes[name] = replace(kept, terms=self._kept(kept.terms))
-        elif isinstance(kept, StorageClass):
-            self._classes[name] = kept
-        elif isinstance(kept, CSINode):
-            self._csi_nodes[name] = self._kept(kept)
-        elif isinstance(kept, CSIDriver):
-            self._csi_drivers[name] = kept
-        elif isinstance(kept, StorageCapacity):
-            self._capacities.append(kept)
-        elif isinstance(kept, Attachment):
-            self._attachments.setdefault(kept.node, set()).add(kept[1:])
+        if isinstance(value, Claim):
+            self._claims[value.namespace, value.name] = value
+        elif isinstance(value, PersistentVolume):
+            self._volumes[name] = replace(value, terms=self._share(value.terms))
+        elif isinstance(value, StorageClass):
+            self._classes[name] = value
+        elif isinstance(value, CSINode):
+            self._csi_nodes[name] = self._share(value)
+        elif isinstance(value, CSIDriver):
+            self._csi_drivers[name] = value
+        elif isinstance(value, StorageCapacity):
+            self._capacities.append(value)
+        elif isinstance(value, Attachment):
+            self._attachments.setdefault(value.node, set()).add(value[1:])
         return reader.errors
 
-    def _kept(self, value: ValueT) -> ValueT:
-        """Return one value for all that are equal."""
+    def _share(self, value: ValueT) -> ValueT:
+        """Return the first value that is equal."""
         return cast(ValueT, self._shared.setdefault(value, value))
 
     def storage(self) -> Storage:
-        """Return all that was read."""
         return Storage(
             self._claims,
             PersistentVolumes(self._volumes),
             self._classes,
             self._csi_nodes,
             self._csi_drivers,
-            tuple(sorted(self._capacities, key=lambda each: each.name)),
+            tuple(sorted(self._capacities, key=lambda capacity: capacity.name)),
             {node: frozenset(attached) for node, attached in self._attachments.items()},
         )
 
 
 def read_storage_object(reader: Reader, raw: Mapping[str, object]) -> StorageObject | None:
-    """Return a raw object of a kind that volumes depend on, None for another and for one that says nothing."""
+    """Read a raw object; None if its kind does not matter to volumes, or for an attachment without a volume."""
     resource = STORAGE_KINDS.get((as_text(raw.get("apiVersion")).partition("/")[0], as_text(raw.get("kind"))))
     if resource is None:
         return None
@@ -142,20 +141,20 @@ def read_storage_object(reader: Reader, raw: Mapping[str, object]) -> StorageObj
 
 
 def _read_attachment(reader: Reader, spec: Mapping[str, object]) -> Attachment | None:
-    node, attacher = (reader.string(spec.get(named), ("spec", named)) or "" for named in ("nodeName", "attacher"))
+    node, attacher = (reader.string(spec.get(field), ("spec", field)) or "" for field in ("nodeName", "attacher"))
     volume = reader.string(as_mapping(spec.get("source")).get("persistentVolumeName"), ("spec", "source"))
     return Attachment(node, intern(attacher), volume) if attacher and volume else None
 
 
 def read_claim(reader: Reader, raw: Mapping[str, object]) -> Claim:
-    """Return a raw PersistentVolumeClaim, or a template of one."""
+    """Read a raw PersistentVolumeClaim, or a template of one."""
     metadata = reader.mapping(raw.get("metadata"), ("metadata",))
     annotations = reader.mapping(metadata.get("annotations"), ("metadata", "annotations"))
     spec, status = reader.mapping(raw.get("spec"), ("spec",)), reader.mapping(raw.get("status"), ("status",))
     owners = reader.mappings(metadata.get("ownerReferences"), ("metadata", "ownerReferences"))
     controllers = [owner.get("uid") for owner, _ in owners if owner.get("controller") is True]
     namespace, name, uid = (
-        reader.string(metadata.get(named), ("metadata", named)) or "" for named in ("namespace", "name", "uid")
+        reader.string(metadata.get(field), ("metadata", field)) or "" for field in ("namespace", "name", "uid")
     )
     requests = reader.mapping(
         reader.mapping(spec.get("resources"), ("spec", "resources")).get("requests"), ("spec", "resources", "requests")
@@ -187,7 +186,7 @@ def read_claim(reader: Reader, raw: Mapping[str, object]) -> Claim:
 
 def names_class(raw: Mapping[str, object]) -> bool:
     """
-    Return whether a raw claim names a class, which may be "".
+    Whether a raw claim names a class, which may be "".
 
     upstream: helpers.go:PersistentVolumeClaimHasClass (v1.37)
     """
@@ -202,8 +201,8 @@ def _class_name(reader: Reader, annotations: Mapping[str, object], spec: Mapping
     upstream: helpers.go:GetPersistentVolumeClaimClass (v1.37)
     """
     if BETA_STORAGE_CLASS in annotations:
-        at: FieldPath = ("metadata", "annotations")
-        return intern(reader.string(annotations[BETA_STORAGE_CLASS], at, BETA_STORAGE_CLASS) or "")
+        path: FieldPath = ("metadata", "annotations")
+        return intern(reader.string(annotations[BETA_STORAGE_CLASS], path, BETA_STORAGE_CLASS) or "")
     return intern(reader.string(spec.get("storageClassName"), ("spec", "storageClassName")) or "")
 
 
@@ -227,7 +226,7 @@ def _read_volume(reader: Reader, name: str, raw: Mapping[str, object]) -> Persis
     affinity = reader.mapping(spec.get("nodeAffinity"), ("spec", "nodeAffinity"))
     required = affinity.get("required")
     csi = reader.mapping(spec.get("csi"), ("spec", "csi"))
-    at: FieldPath = ("spec", "nodeAffinity", "required")
+    required_path: FieldPath = ("spec", "nodeAffinity", "required")
     return PersistentVolume(
         name=name,
         labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
@@ -239,7 +238,7 @@ def _read_volume(reader: Reader, name: str, raw: Mapping[str, object]) -> Persis
         available=status.get("phase") == AVAILABLE,
         deleting=metadata.get("deletionTimestamp") is not None,
         attributes_class=_attributes_class(reader, spec),
-        terms=None if required is None else read_volume_affinity(reader, required, at),
+        terms=None if required is None else read_volume_affinity(reader, required, required_path),
         driver=intern(reader.string(csi.get("driver"), ("spec", "csi", "driver")) or ""),
         handle=reader.string(csi.get("volumeHandle"), ("spec", "csi", "volumeHandle")) or "",
         in_tree=_read_in_tree(reader, spec),
@@ -249,8 +248,9 @@ def _read_volume(reader: Reader, name: str, raw: Mapping[str, object]) -> Persis
 def _read_claim_ref(reader: Reader, raw: object) -> ClaimRef | None:
     if raw is None:
         return None
-    ref, at = reader.mapping(raw, ("spec", "claimRef")), ("spec", "claimRef")
-    return ClaimRef(*[reader.string(ref.get(named), at, named) or "" for named in ClaimRef._fields])
+    path: FieldPath = ("spec", "claimRef")
+    ref = reader.mapping(raw, path)
+    return ClaimRef(*[reader.string(ref.get(name), path, name) or "" for name in ClaimRef._fields])
 
 
 def _read_in_tree(reader: Reader, spec: Mapping[str, object]) -> InTreeSource | None:
@@ -274,13 +274,13 @@ def _read_class(reader: Reader, name: str, raw: Mapping[str, object]) -> Storage
         tuple(
             [
                 NodeTerm(requirements, ())
-                for term, at in terms
-                if (requirements := _allowed(reader, term.get("matchLabelExpressions"), at))
+                for term, term_path in terms
+                if (requirements := _allowed(reader, term.get("matchLabelExpressions"), term_path))
             ]
         )
         if terms
         else None,
-        any(annotations.get(named) == "true" for named in DEFAULT_CLASS_ANNOTATIONS),
+        any(annotations.get(annotation) == "true" for annotation in DEFAULT_CLASS_ANNOTATIONS),
         reader.string(metadata.get("creationTimestamp"), ("metadata", "creationTimestamp")) or "",
     )
 
@@ -293,9 +293,11 @@ def _allowed(reader: Reader, raw: object, path: FieldPath) -> tuple[Requirement,
     """
     requirements = [
         Requirement(
-            reader.string(item.get("key"), at, "key") or "", IN, reader.strings(item.get("values"), at, "values")
+            reader.string(item.get("key"), item_path, "key") or "",
+            IN,
+            reader.strings(item.get("values"), item_path, "values"),
         )
-        for item, at in reader.mappings(raw, (*path, "matchLabelExpressions"))
+        for item, item_path in reader.mappings(raw, (*path, "matchLabelExpressions"))
     ]
     return tuple(requirements) if all(requirement.values for requirement in requirements) else ()
 
@@ -305,11 +307,11 @@ def _read_csi_node(reader: Reader, raw: Mapping[str, object]) -> CSINode:
     migrated = reader.string(annotations.get(MIGRATED_PLUGINS), ("metadata", "annotations"), MIGRATED_PLUGINS)
     drivers = [
         NodeDriver(
-            intern(reader.string(driver.get("name"), at, "name") or ""),
-            reader.integer(as_mapping(driver.get("allocatable")).get("count"), at, "allocatable", "count"),
-            reader.strings(driver.get("topologyKeys"), at, "topologyKeys"),
+            intern(reader.string(driver.get("name"), path, "name") or ""),
+            reader.integer(as_mapping(driver.get("allocatable")).get("count"), path, "allocatable", "count"),
+            reader.strings(driver.get("topologyKeys"), path, "topologyKeys"),
         )
-        for driver, at in reader.mappings(as_mapping(raw.get("spec")).get("drivers"), ("spec", "drivers"))
+        for driver, path in reader.mappings(as_mapping(raw.get("spec")).get("drivers"), ("spec", "drivers"))
     ]
     return CSINode(tuple(drivers), frozenset(migrated.split(",")) if migrated else frozenset())
 
@@ -317,8 +319,8 @@ def _read_csi_node(reader: Reader, raw: Mapping[str, object]) -> CSINode:
 def _read_capacity(reader: Reader, name: str, raw: Mapping[str, object]) -> StorageCapacity:
     selector = read_selector(reader, raw.get("nodeTopology"), ("nodeTopology",))
     capacity, largest = (
-        None if raw.get(named) is None else read_quantity(reader, raw[named], (named,))
-        for named in ("capacity", "maximumVolumeSize")
+        None if raw.get(field) is None else read_quantity(reader, raw[field], (field,))
+        for field in ("capacity", "maximumVolumeSize")
     )
     return StorageCapacity(
         f"{as_mapping(raw.get('metadata')).get('namespace')}/{name}",

@@ -18,14 +18,13 @@ class TopologyCounts:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._domains: dict[str, dict[str, tuple[int, int]]] = {}  # by topology key, and by domain
-        self._by_weight: dict[str, dict[int, NodeSet]] = {}  # by topology key, where it was asked for
+        self._domains: dict[str, dict[str, tuple[int, int]]] = {}  # (Pods, weight) by topology key and domain.
+        self._by_weight: dict[str, dict[int, NodeSet]] = {}  # Nodes by topology key and weight; made when asked for.
 
     def __bool__(self) -> bool:
         return any(self._domains.values())
 
     def copy(self) -> TopologyCounts:
-        """Return an independent copy."""
         new = TopologyCounts(self._nodes)
         new._domains = {key: dict(domains) for key, domains in self._domains.items()}
         new._by_weight = {key: dict(by_weight) for key, by_weight in self._by_weight.items()}
@@ -38,17 +37,17 @@ class TopologyCounts:
             domain = domain_of.get(node)
             if domain is None:
                 continue
-            number, total = domains.get(domain, (0, 0))
-            after = (number + pods_on_node, total + weight * pods_on_node)
+            number, total_weight = domains.get(domain, (0, 0))
+            after = (number + pods_on_node, total_weight + weight * pods_on_node)
             if after[0]:
                 domains[domain] = after
             else:
                 domains.pop(domain, None)
             if key in self._by_weight:
-                self._move(key, domain, (number, total), after)
+                self._move(key, domain, (number, total_weight), after)
 
     def _move(self, key: str, domain: str, before: tuple[int, int], after: tuple[int, int]) -> None:
-        """Keep the nodes of a domain with those of the same weight."""
+        """Move the nodes of a domain to those of its new weight; `before` and `after` are (Pods, weight)."""
         by_weight, nodes = self._by_weight[key], self._nodes.domains(key)[domain]
         if before[0]:
             by_weight[before[1]] &= ~nodes
@@ -61,7 +60,7 @@ class TopologyCounts:
         return (key for key, domains in self._domains.items() if domains)
 
     def nodes_by_weight(self, key: str) -> Mapping[int, NodeSet]:
-        """Return the nodes of the domains that have Pods, by the weight of the Pods of their domain."""
+        """The nodes of the domains that have Pods, by the weight of their domain."""
         by_weight = self._by_weight.get(key)
         if by_weight is None:
             by_weight, nodes_of = {}, self._nodes.domains(key)
@@ -74,5 +73,5 @@ class TopologyCounts:
         return by_weight
 
     def reached(self, key: str) -> NodeSet:
-        """Return the nodes of the domains that have Pods."""
+        """The nodes of the domains that have Pods."""
         return union(self.nodes_by_weight(key).values())

@@ -25,16 +25,16 @@ ClaimKey = tuple[str, str]  # namespace and name
 DEFAULT_POOL = "rbd"
 # The volumes that bind a Pod to nodes, or of which a node takes only so many.
 VOLUME_KINDS = frozenset({*DISK_IDS, CLAIM, EPHEMERAL})
-EXCLUSIVE_DISKS = (AWS_DISK, GCE_DISK, ISCSI_DISK, RBD_DISK)  # Those that not any two Pods of a node can have.
+EXCLUSIVE_DISKS = (AWS_DISK, GCE_DISK, ISCSI_DISK, RBD_DISK)  # Two Pods of a node may conflict about such a disk.
 
 
 class Disk(NamedTuple):
-    """A disk that a Pod names without a claim; `monitors` and `pool` are those of an image of Ceph."""
+    """A disk that a Pod names without a claim."""
 
     kind: str
     identity: str
     read_only: bool = False
-    monitors: tuple[str, ...] = ()
+    monitors: tuple[str, ...] = ()  # These two are those of an RBD image of Ceph.
     pool: str = ""
 
     def conflicts(self, other: Disk) -> bool:
@@ -51,23 +51,19 @@ class Disk(NamedTuple):
 
 
 class PodVolume(NamedTuple):
-    """
-    A volume of a Pod: a claim or a disk.
+    """A volume of a Pod: a claim or a disk."""
 
-    `claim` is the name of the claim, "" for a disk.  That of an `ephemeral` volume is made for the Pod and is its own.
-    """
-
-    claim: str = ""
-    ephemeral: bool = False
+    claim: str = ""  # The name of the claim; "" for a disk.
+    ephemeral: bool = False  # The claim is made for this Pod.
     disk: Disk | None = None
 
 
 class Mounts(NamedTuple):
-    """The volumes of a Pod; `pod` and `uid` are its name and uid if a volume is ephemeral, else ""."""
+    """The volumes of a Pod."""
 
     namespace: str
     volumes: tuple[PodVolume, ...]
-    pod: str = ""
+    pod: str = ""  # Name and uid of the Pod, only if a volume is ephemeral: so most Mounts of a workload are equal.
     uid: str = ""
 
     def __bool__(self) -> bool:
@@ -75,12 +71,11 @@ class Mounts(NamedTuple):
 
     @property
     def claims(self) -> list[PodVolume]:
-        """The volumes that are claims."""
         return [volume for volume in self.volumes if volume.disk is None]
 
     @property
     def shared_claims(self) -> list[ClaimKey]:
-        """The claims that other Pods may use, too."""
+        """The claims that are not ephemeral: other Pods may use them, too."""
         return [(self.namespace, volume.claim) for volume in self.volumes if volume.claim and not volume.ephemeral]
 
     def shares(self, other: Mounts) -> bool:
@@ -90,7 +85,6 @@ class Mounts(NamedTuple):
 
     @property
     def disks(self) -> list[Disk]:
-        """The volumes that are disks."""
         return [volume.disk for volume in self.volumes if volume.disk is not None]
 
 
@@ -98,7 +92,7 @@ NO_MOUNTS = Mounts("", ())
 
 
 def has_volumes(spec: Mapping[str, object]) -> bool:
-    """Return whether a raw Pod has any volume that matters here: most have some, but only such as every node gives."""
+    """Whether a raw Pod has any volume that matters here: most have only such as any node gives, like a ConfigMap."""
     return any(not VOLUME_KINDS.isdisjoint(as_mapping(volume)) for volume in as_list(spec.get("volumes")))
 
 
@@ -128,15 +122,15 @@ def _volumes(reader: Reader, spec: Mapping[str, object], pod: str) -> Iterator[P
         elif volume.get(EPHEMERAL) is not None:
             yield PodVolume(f"{pod}-{reader.string(volume.get('name'), path, 'name') or ''}", ephemeral=True)
         else:
-            for kind, identity in DISK_IDS.items():
+            for kind, id_field in DISK_IDS.items():
                 if volume.get(kind) is not None:
                     disk = reader.mapping(volume[kind], (*path, kind))
-                    named = reader.string(disk.get(identity), path, kind, identity) or ""
+                    identity = reader.string(disk.get(id_field), path, kind, id_field) or ""
                     pool = reader.string(disk.get("pool"), path, kind, "pool") or DEFAULT_POOL
                     yield PodVolume(
                         disk=Disk(
                             kind,
-                            named,
+                            identity,
                             disk.get("readOnly") is True,
                             reader.strings(disk.get("monitors"), path, kind, "monitors"),
                             pool if kind == RBD_DISK else "",

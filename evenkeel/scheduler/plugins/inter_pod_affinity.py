@@ -28,31 +28,23 @@ NO_TERMS = PodAffinity()
 Weights = tuple[tuple[str, int], ...]  # Topology keys, each with what a Pod weighs in its domain.
 
 
-class _Selected(NamedTuple):
-    """
-    Which terms of the Pod select Pods of some labels, by their topology keys.
+class _OwnMatches(NamedTuple):
+    """The topology keys of the incoming Pod's terms that select Pods with some labels."""
 
-    For required affinity one Pod must be selected by all terms: `wanted` has all of their keys, or none.
-    """
-
-    wanted: tuple[str, ...]
-    unwanted: tuple[str, ...]
+    affinity: tuple[str, ...]  # Those of all required terms, or none: all terms must select the same Pod.
+    anti_affinity: tuple[str, ...]
     weights: Weights
 
 
-class _Selecting(NamedTuple):
-    """Which terms of other Pods select the Pod, by their topology keys."""
+class _OthersMatches(NamedTuple):
+    """The topology keys of another Pod's terms that select the incoming Pod."""
 
-    keeping_off: tuple[str, ...]
+    anti_affinity: tuple[str, ...]
     weights: Weights
 
 
 class InterPodAffinity(Plugin):
-    """
-    Counts in each domain the Pods that the Pod's terms select, and those whose terms select the Pod.
-
-    What they weigh is counted when the first score is asked for, or the first Pod that weighs comes or goes.
-    """
+    """Counts in each domain the Pods that the incoming Pod's terms select, and those whose terms select it."""
 
     name = INTER_POD_AFFINITY
     counts_pods = True
@@ -60,36 +52,41 @@ class InterPodAffinity(Plugin):
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
         self._own = cycle.pod.pod_affinity or NO_TERMS
-        self._selected: dict[tuple[str, LabelSet], _Selected] = {}
-        self._selecting: dict[PodAffinity, _Selecting] = {}
-        self._wanted, self._unwanted, self._keeping_off = (TopologyCounts(self.nodes) for _ in range(3))
+        # What was matched before; copies share these.
+        self._own_cache: dict[tuple[str, LabelSet], _OwnMatches] = {}
+        self._others_cache: dict[PodAffinity, _OthersMatches] = {}
+        self._affinity_counts = TopologyCounts(self.nodes)
+        self._anti_affinity_counts = TopologyCounts(self.nodes)
+        self._existing_anti_affinity_counts = TopologyCounts(self.nodes)
+        # Weights are counted when the first score is asked for, or the first Pod that has weight comes or goes.
         self._preferences: TopologyCounts | None = None
-        self._there = list(self._selected_there()) if self._own != NO_TERMS else []
-        self._selecting_there = list(self._with_terms_for_it())
-        for selected, pods in self._there:
-            self._require(selected, pods)
-        for selecting, pods in self._selecting_there:
-            self._heed(selecting, pods)
+        # The Pods of the snapshot, by node, with their matches.
+        self._snapshot_own = list(self._match_snapshot_own()) if self._own != NO_TERMS else []
+        self._snapshot_others = list(self._match_snapshot_others())
+        for own_matches, pods in self._snapshot_own:
+            self._count_own(own_matches, pods)
+        for others_matches, pods in self._snapshot_others:
+            self._count_others(others_matches, pods)
 
-    def _selected_there(self) -> Iterator[tuple[_Selected, Mapping[str, int]]]:
-        """Yield the Pods that terms of the Pod select, terminating ones too, by node; with these terms."""
+    def _match_snapshot_own(self) -> Iterator[tuple[_OwnMatches, Mapping[str, int]]]:
+        """Yield the Pods that terms of the incoming Pod select, terminating ones too."""
         own, snapshot = self._own, self.cycle.snapshot
         selectors = {term.selector for term in own.terms}  # Mostly one, and most Pods match none.
         for namespace, groups in chain(snapshot.pods.items(), snapshot.terminating.items()):
-            terms = self._looking_at(namespace)
+            terms = self._own_terms_for(namespace)
             for group in groups.values() if terms != NO_TERMS else ():
                 labels = group.labels
                 if any(selector.matches(labels) for selector in selectors):
-                    yield self._by_labels(terms, labels), group.nodes
+                    yield self._match_own(terms, labels), group.nodes
 
-    def _with_terms_for_it(self) -> Iterator[tuple[_Selecting, Mapping[str, int]]]:
-        """Yield the Pods whose terms select the Pod, by node; with these terms."""
+    def _match_snapshot_others(self) -> Iterator[tuple[_OthersMatches, Mapping[str, int]]]:
+        """Yield the Pods whose terms select the incoming Pod."""
         for affinity, pods in self.cycle.snapshot.affine.items():
-            if any(selecting := self._select_it(affinity)):
-                yield selecting, pods
+            if any(matches := self._match_others(affinity)):
+                yield matches, pods
 
-    def _looking_at(self, namespace: str) -> PodAffinity:
-        """Return the Pod's own terms that look at a namespace; of required affinity all or none."""
+    def _own_terms_for(self, namespace: str) -> PodAffinity:
+        """Return the incoming Pod's terms that look at a namespace; of required affinity all or none."""
         own, cycle = self._own, self.cycle
         return PodAffinity(
             own.affinity if all(looks_at(term, namespace, cycle) for term in own.affinity) else (),
@@ -97,20 +94,20 @@ class InterPodAffinity(Plugin):
             tuple([preference for preference in own.preferred if looks_at(preference.term, namespace, cycle)]),
         )
 
-    def _by_labels(self, terms: PodAffinity, labels: Labels) -> _Selected:
-        """Return which of the terms, which look at the namespace, select Pods with these labels."""
+    def _match_own(self, terms: PodAffinity, labels: Labels) -> _OwnMatches:
+        """Match terms that look at the namespace of Pods with the labels of these."""
         affinity = terms.affinity
-        return _Selected(
+        return _OwnMatches(
             _keys(affinity) if affinity and all(term.selector.matches(labels) for term in affinity) else (),
             _keys([term for term in terms.anti_affinity if term.selector.matches(labels)]),
             tuple([(term.topology_key, weight) for weight, term in terms.preferred if term.selector.matches(labels)]),
         )
 
-    def _select_it(self, affinity: PodAffinity) -> _Selecting:
-        """Return which terms of other Pods select the Pod: for the score their required affinity counts, too."""
+    def _match_others(self, affinity: PodAffinity) -> _OthersMatches:
+        """Match terms of another Pod with the incoming Pod; the score counts its required affinity, too."""
         is_selected_by, hard_weight = self.cycle.is_selected_by, self.cycle.profile.hard_pod_affinity_weight
         required = [(hard_weight, term) for term in affinity.affinity] if hard_weight else []
-        return _Selecting(
+        return _OthersMatches(
             _keys([term for term in affinity.anti_affinity if is_selected_by(term)]),
             tuple(
                 [
@@ -121,29 +118,29 @@ class InterPodAffinity(Plugin):
             ),
         )
 
-    def _require(self, selected: _Selected, pods: Mapping[str, int]) -> None:
+    def _count_own(self, matches: _OwnMatches, pods: Mapping[str, int]) -> None:
         """
-        Count Pods that the Pod's own required terms select.
+        Count Pods that the incoming Pod's required terms select.
 
         upstream: filtering.go:topologyToMatchedTermCount.updateWithAffinityTerms (v1.37)
         """
-        for key in selected.wanted:
-            self._wanted.add(key, pods)
-        for key in selected.unwanted:
-            self._unwanted.add(key, pods)
+        for key in matches.affinity:
+            self._affinity_counts.add(key, pods)
+        for key in matches.anti_affinity:
+            self._anti_affinity_counts.add(key, pods)
 
-    def _heed(self, selecting: _Selecting, pods: Mapping[str, int]) -> None:
+    def _count_others(self, matches: _OthersMatches, pods: Mapping[str, int]) -> None:
         """
-        Count Pods whose required anti-affinity selects the Pod.
+        Count Pods whose required anti-affinity selects the incoming Pod.
 
         upstream: filtering.go:InterPodAffinity.getExistingAntiAffinityCounts (v1.37)
         """
-        for key in selecting.keeping_off:
-            self._keeping_off.add(key, pods)
+        for key in matches.anti_affinity:
+            self._existing_anti_affinity_counts.add(key, pods)
 
     @property
     def skipped(self) -> bool:
-        return not (self._own.affinity or self._own.anti_affinity or self._keeping_off)
+        return not (self._own.affinity or self._own.anti_affinity or self._existing_anti_affinity_counts)
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
@@ -152,49 +149,51 @@ class InterPodAffinity(Plugin):
         upstream: filtering.go:InterPodAffinity.Filter (v1.37)
         """
         for reason, refused in (
-            (AFFINITY_UNMET, self._without_wanted()),
-            (ANTI_AFFINITY_UNMET, _reached(self._unwanted)),
-            (ANTI_AFFINITY_OF_OTHERS_UNMET, _reached(self._keeping_off)),
+            (AFFINITY_UNMET, self._affinity_unmet()),
+            (ANTI_AFFINITY_UNMET, _reached(self._anti_affinity_counts)),
+            (ANTI_AFFINITY_OF_OTHERS_UNMET, _reached(self._existing_anti_affinity_counts)),
         ):
             yield Refusal(self.name, (reason,), remaining & refused, reason is not AFFINITY_UNMET)
             remaining &= ~refused
 
     def kept_off(self) -> NodeSet:
-        return _reached(self._unwanted) | _reached(self._keeping_off)
+        return _reached(self._anti_affinity_counts) | _reached(self._existing_anti_affinity_counts)
 
-    def _without_wanted(self) -> NodeSet:
+    def _affinity_unmet(self) -> NodeSet:
         """
-        Return the nodes that lack a Pod that the Pod wants nearby: the first Pod of a group that wants each other may
-        go to any node that has the keys.
+        Return the nodes where a required affinity term is not met.
+
+        The first of Pods that want to be near each other may go to any node that has the keys.
 
         upstream: filtering.go:satisfyPodAffinity (v1.37)
         """
         terms, near = self._own.affinity, self.nodes.all
-        is_first = bool(terms) and not self._wanted and self._selects_itself
+        is_first = bool(terms) and not self._affinity_counts and self._selects_itself
         for term in terms:
-            near &= self.nodes.carrying(term.topology_key) if is_first else self._wanted.reached(term.topology_key)
+            key = term.topology_key
+            near &= self.nodes.carrying(key) if is_first else self._affinity_counts.reached(key)
         return self.nodes.all & ~near
 
     @cached_property
     def _selects_itself(self) -> bool:
         """Whether all required affinity terms of the Pod select the Pod."""
         pod = self.cycle.pod
-        affinity = self._looking_at(pod.namespace).affinity
+        affinity = self._own_terms_for(pod.namespace).affinity
         return bool(affinity) and all(term.selector.matches(pod.labels) for term in affinity)
 
     @property
     def preferences(self) -> TopologyCounts:
         """
-        What the Pods weigh in each domain, by the terms that the Pod and they have.
+        What Pods weigh in each domain, by the terms of the incoming Pod and by their own.
 
         upstream: scoring.go:InterPodAffinity.PreScore (v1.37)
         """
         if self._preferences is None:
             self._preferences = TopologyCounts(self.nodes)
-            for selected, pods in self._there:
-                self._weigh(selected.weights, pods)
-            for selecting, pods in self._selecting_there:
-                self._weigh(selecting.weights, pods)
+            for own_matches, pods in self._snapshot_own:
+                self._weigh(own_matches.weights, pods)
+            for others_matches, pods in self._snapshot_others:
+                self._weigh(others_matches.weights, pods)
         return self._preferences
 
     def _weigh(self, weights: Weights, pods: Mapping[str, int]) -> None:
@@ -227,49 +226,47 @@ class InterPodAffinity(Plugin):
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
         pods = {node: number}
         if self._own != NO_TERMS:
-            selected = self._selected_of(info)
-            self._require(selected, pods)
-            self._weigh(selected.weights, pods)
+            own_matches = self._own_matches(info)
+            self._count_own(own_matches, pods)
+            self._weigh(own_matches.weights, pods)
         if info.affinity is not None:
-            selecting = self._selecting_it(info.affinity)
-            self._heed(selecting, pods)
-            self._weigh(selecting.weights, pods)
+            others_matches = self._others_matches(info.affinity)
+            self._count_others(others_matches, pods)
+            self._weigh(others_matches.weights, pods)
 
-    def _selected_of(self, info: PodInfo) -> _Selected:
-        selected = self._selected.get((info.namespace, info.labels))
-        if selected is None:
-            selected = self._by_labels(self._looking_at(info.namespace), dict(info.labels))
-            self._selected[info.namespace, info.labels] = selected
-        return selected
+    def _own_matches(self, info: PodInfo) -> _OwnMatches:
+        matches = self._own_cache.get((info.namespace, info.labels))
+        if matches is None:
+            matches = self._match_own(self._own_terms_for(info.namespace), dict(info.labels))
+            self._own_cache[info.namespace, info.labels] = matches
+        return matches
 
-    def _selecting_it(self, affinity: PodAffinity) -> _Selecting:
-        selecting = self._selecting.get(affinity)
-        if selecting is None:
-            selecting = self._selecting[affinity] = self._select_it(affinity)
-        return selecting
+    def _others_matches(self, affinity: PodAffinity) -> _OthersMatches:
+        matches = self._others_cache.get(affinity)
+        if matches is None:
+            matches = self._others_cache[affinity] = self._match_others(affinity)
+        return matches
 
     def heeds(self, info: PodInfo) -> bool:
-        if self._own != NO_TERMS and any(self._selected_of(info)):
+        if self._own != NO_TERMS and any(self._own_matches(info)):
             return True
-        return info.affinity is not None and any(self._selecting_it(info.affinity))
+        return info.affinity is not None and any(self._others_matches(info.affinity))
 
     def copy(self) -> InterPodAffinity:
         new = InterPodAffinity.__new__(InterPodAffinity)
         Plugin.__init__(new, self.cycle)
-        new._own, new._selected, new._selecting = self._own, self._selected, self._selecting
-        new._there, new._selecting_there = self._there, self._selecting_there
-        new._wanted, new._unwanted, new._keeping_off = (
-            self._wanted.copy(),
-            self._unwanted.copy(),
-            self._keeping_off.copy(),
-        )
+        new._own, new._own_cache, new._others_cache = self._own, self._own_cache, self._others_cache
+        new._snapshot_own, new._snapshot_others = self._snapshot_own, self._snapshot_others
+        new._affinity_counts = self._affinity_counts.copy()
+        new._anti_affinity_counts = self._anti_affinity_counts.copy()
+        new._existing_anti_affinity_counts = self._existing_anti_affinity_counts.copy()
         new._preferences = None if self._preferences is None else self._preferences.copy()
         return new
 
 
 def looks_at(term: PodTerm, namespace: str, cycle: Cycle) -> bool:
     """
-    Return whether a term of the Pod looks at the Pods of a namespace.
+    Whether a term of the incoming Pod looks at the Pods of a namespace.
 
     upstream: plugin.go:InterPodAffinity.mergeAffinityTermNamespacesIfNotEmpty (v1.37)
     """
@@ -286,10 +283,9 @@ def _keys(terms: Iterable[PodTerm]) -> tuple[str, ...]:
 
 
 def _reached(counts: TopologyCounts) -> NodeSet:
-    """Return the nodes of all domains that have Pods."""
     return union(counts.reached(key) for key in counts.keys)
 
 
 def _share(weight: int, most: int) -> int:
-    """Return a weight as a share of the largest, 0 to 100, computed in floating point as Go does."""
+    """Return a weight as a share of the largest, 0 to 100; floating point, as in Go, rounds as upstream does."""
     return int(float(MAX_NODE_SCORE) * (float(weight) / float(most))) if most > 0 else 0

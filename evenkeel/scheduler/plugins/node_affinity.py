@@ -24,7 +24,7 @@ class NodeAffinity(Plugin):
 
     def pre_filter(self) -> PreFilterResult:
         """
-        Leave only the nodes that the terms name, where every term names some by `metadata.name`.
+        Leave only the nodes that the terms name, if every term names nodes by `metadata.name`.
 
         upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
         """
@@ -56,7 +56,7 @@ class NodeAffinity(Plugin):
     @cached_property
     def _preferred(self) -> Parts:
         """
-        The nodes by the sum of the weights of the preferred terms that they meet: more is better.
+        The nodes by the sum of the weights of the preferred terms that they meet.
 
         upstream: node_affinity.go:NodeAffinity.Score (v1.37)
         """

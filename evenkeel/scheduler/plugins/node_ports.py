@@ -21,8 +21,8 @@ class NodePorts(Plugin):
 
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
-        self._conflicts: dict[str, int] = {}
-        self._taken: NodeSet = 0
+        self._conflicts: dict[str, int] = {}  # The number of conflicting ports by node.
+        self._taken: NodeSet = 0  # The nodes that have any.
         for node, ports in cycle.snapshot.ports.items() if cycle.pod.ports else ():
             for port, number in ports.items():
                 self._count(port, node, number)

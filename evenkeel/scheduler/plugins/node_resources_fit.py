@@ -19,7 +19,6 @@ TOO_MANY_PODS = Reason("Too many pods", "has no room for another Pod")
 
 @lru_cache
 def insufficient(resources: tuple[str, ...]) -> tuple[Reason, ...]:
-    """Return the reasons for which a node is refused that has too little of these resources."""
     return tuple(
         [
             TOO_MANY_PODS if name == PODS else Reason(f"Insufficient {name}", f"has too little {name} free")
@@ -29,7 +28,7 @@ def insufficient(resources: tuple[str, ...]) -> tuple[Reason, ...]:
 
 
 class NodeResourcesFit(Plugin):
-    """Keeps the nodes by the resources of which they have too little, () for those that have room."""
+    """Groups the nodes by the resources of which they have too little: () for those that have room."""
 
     name = NODE_RESOURCES_FIT
     counts_pods = True
@@ -40,11 +39,12 @@ class NodeResourcesFit(Plugin):
         self.follow_usage(ChangingUsage(cycle.snapshot.nodes, cycle.snapshot.usage))
 
     def follow_usage(self, usage: ChangingUsage) -> None:
-        asked = "shortages", self.cycle.requests  # Which of these are of devices depends on nothing else.
+        # The key by which frameworks share the groups.  `of_devices` need not be in it: the requests decide it.
+        asked = "shortages", self.cycle.requests
         self._by_shortages: NodesByUsage[tuple[str, ...]] = usage.grouped(asked, self._shortages())
 
     def _shortages(self) -> OfUsage[tuple[str, ...]]:
-        """Return what says of which resources a node has too little; it is asked of each node."""
+        """Return the function that says of which resources a node has too little; it is called for each node."""
         requests, of_devices = self.cycle.requests, self.cycle.of_devices
         if not of_devices:
             return partial(shortages, requests)
@@ -76,8 +76,8 @@ class NodeResourcesFit(Plugin):
         requests, of_devices = self.cycle.requests, self.cycle.of_devices
 
         def is_too_small(allocatable: Allocatable) -> bool:
-            alone = asked_of_node(requests, of_devices, allocatable)
-            return bool(shortages(alone, allocatable._replace(pods=1), UNUSED))
+            asked = asked_of_node(requests, of_devices, allocatable)
+            return bool(shortages(asked, allocatable._replace(pods=1), UNUSED))
 
         return union(nodes for allocatable, nodes in self.nodes.by_allocatable.items() if is_too_small(allocatable))
 
@@ -92,6 +92,7 @@ class NodeResourcesFit(Plugin):
         upstream: fit.go:Fit.Score (v1.37)
         """
         strategy, requests = self.cycle.profile.strategy, self.cycle.pod.requests
+        # least_allocated is allocation with USUAL_SCORING, but faster.
         return (
             partial(least_allocated, requests) if strategy == USUAL_SCORING else partial(allocation, strategy, requests)
         )

@@ -16,7 +16,7 @@ class NodeUnschedulable(Plugin):
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
-        Yield one refusal with the cordoned nodes; it has none if the Pod tolerates the taint of cordoned nodes.
+        Yield the cordoned nodes, unless the Pod tolerates the taint of these.
 
         upstream: node_unschedulable.go:NodeUnschedulable.Filter (v1.37)
         """

@@ -24,7 +24,7 @@ class NodeVolumeLimits(Plugin):
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
         self._attached = cycle.snapshot.attached_volumes(cycle.features) if cycle.mounts.volumes else None
-        self._is_own = False
+        self._is_own = False  # At first it is the snapshot's, which is not to be changed: a change copies it.
 
     @property
     def skipped(self) -> bool:
@@ -39,40 +39,40 @@ class NodeVolumeLimits(Plugin):
         attached = self._attached
         if attached is None:
             return
-        for nodes, wanted in self._wanted:
-            left = nodes & remaining
-            if not wanted or not left:
+        for nodes, volumes in self._wanted:
+            passing = nodes & remaining
+            if not volumes or not passing:
                 continue
-            for driver in sorted({volume.driver for volume in wanted}):
-                if missing := left & self._lacking(driver):
+            for driver in sorted({volume.driver for volume in volumes}):
+                if missing := passing & self._lacking(driver):
                     text = f"{driver} CSI driver is not installed on the node"
                     yield Refusal(self.name, (Reason(text, f"does not have the CSI driver {driver}"),), missing, True)
-                    left &= ~missing
-            wrong = left & self.nodes.named(attached.errors)
-            for node in self.nodes.names(wrong and wrong & self._limited):
+                    passing &= ~missing
+            with_errors = passing & self.nodes.named(attached.errors)
+            for node in self.nodes.names(with_errors and with_errors & self._limited):
                 error = min(attached.errors[node].values())
                 raise SchedulerError(f'running "{self.name}" filter plugin: {error}')
-            yield Refusal(self.name, (TOO_MANY,), left & attached.refused(wanted), True)
+            yield Refusal(self.name, (TOO_MANY,), passing & attached.refused(volumes), True)
 
     @cached_property
     def _wanted(self) -> list[tuple[NodeSet, Sequence[AttachedVolume]]]:
-        """The volumes of the Pod that count; on which nodes the disks of a cloud do depends on the node."""
+        """The volumes of the Pod that count, by nodes: whether a cloud's disk counts depends on the node's drivers."""
         if self._attached is None:
             return []
         mounts, attacher = self.cycle.mounts, self._attached.attacher
         csi_nodes = attacher.storage.csi_nodes
 
-        def migrating(csi_node: CSINode | None) -> tuple[AttachedVolume, ...]:
+        def attached_to(csi_node: CSINode | None) -> tuple[AttachedVolume, ...]:
             return tuple(dict.fromkeys(attacher.attached(mounts, csi_node)))
 
         if not attacher.storage.names_cloud_disk(mounts):
-            return [(self.nodes.all, migrating(None))]
+            return [(self.nodes.all, attached_to(None))]
         alike = self.nodes.grouped(self.nodes.all, lambda node: csi_nodes.get(node.name))
-        return [(nodes, migrating(csi_node)) for csi_node, nodes in alike.items()]
+        return [(nodes, attached_to(csi_node)) for csi_node, nodes in alike.items()]
 
     def _lacking(self, driver: str) -> NodeSet:
         """
-        Return the nodes without a driver, if its CSIDriver has Pods wait there.
+        Return the nodes without a driver, if its CSIDriver keeps Pods off these.
 
         upstream: csi.go:CSILimits.checkCSIDriverOnNode (v1.37)
         """
@@ -85,7 +85,7 @@ class NodeVolumeLimits(Plugin):
 
     @cached_property
     def _limited(self) -> NodeSet:
-        """The nodes that take only so many volumes of any driver."""
+        """The nodes on which any driver has a limit."""
         csi_nodes = self.cycle.storage.csi_nodes.items()
         return self.nodes.named(name for name, csi_node in csi_nodes if csi_node.is_limited)
 

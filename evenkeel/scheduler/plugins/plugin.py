@@ -17,13 +17,13 @@ Parts = list[tuple[NodeSet, int]]  # Disjoint sets of nodes, each with a number 
 
 
 class Reason(NamedTuple):
-    """Why nodes are refused: the `text` of kube-scheduler, and plain words for one node, such as `is cordoned`."""
+    """Why nodes are refused."""
 
-    text: str
-    words: str = ""
+    text: str  # As kube-scheduler says it.
+    words: str = ""  # In plain words of one node, such as `is cordoned`.
 
     def of_nodes(self, number: int) -> str:
-        """Return the words for so many nodes; where there are none, the text of kube-scheduler."""
+        """Return the plain words for so many nodes, made of kube-scheduler's text where there are none."""
         words = self.words or f"is refused: {self.text}"
         verb, _, rest = words.partition(" ")
         return words if number == 1 else f"{_VERBS_OF_SEVERAL[verb]} {rest}"
@@ -33,40 +33,30 @@ _VERBS_OF_SEVERAL = {"is": "are", "has": "have", "does": "do"}
 
 
 class PreFilterResult(NamedTuple):
-    """Why the Pod is `rejected` on all nodes, or ""; and the `names` of the nodes that are left, None for all."""
+    """What PreFilter of one plugin says."""
 
-    rejected: str = ""
-    names: frozenset[str] | None = None
+    rejected: str = ""  # Why the Pod is rejected on all nodes; "" if it is not.
+    names: frozenset[str] | None = None  # Only these nodes are left; None: all.
 
 
 EVERY_NODE = PreFilterResult()
 
 
 class Refusal(NamedTuple):
-    """
-    Nodes that one plugin refuses, and all of its reasons; `plugin` is "" where PreFilter left the nodes out.
+    """Nodes that one plugin refuses, and all of its reasons."""
 
-    It is `resolvable` if it may end when Pods of the node are preempted: upstream's code is then Unschedulable, else
-    UnschedulableAndUnresolvable.
-    """
-
-    plugin: str
+    plugin: str  # "" where PreFilter left the nodes out.
     reasons: tuple[Reason, ...]
     nodes: NodeSet
-    resolvable: bool = False
+    resolvable: bool = False  # Preemption may help: upstream's Unschedulable, not UnschedulableAndUnresolvable.
 
 
 class Plugin:
-    """
-    One plugin for one attempt to place a Pod; a subclass implements the extension points that upstream's plugin has.
-
-    One that `counts_pods` answers by the Pods that are there.  It follows Pods that come and go, in its own copy.
-    One that `scores_usage` scores each node by what is allocatable and used there: by `usage_score`, not by `scores`.
-    """
+    """One plugin for one attempt to place a Pod; a subclass has the extension points of upstream's plugin."""
 
     name = ""
-    counts_pods = False
-    scores_usage = False
+    counts_pods = False  # It answers by the Pods on nodes, so it follows those that come and go; a copy is independent.
+    scores_usage = False  # It scores nodes by what is allocatable and used there: `usage_score`, not `scores`.
 
     def __init__(self, cycle: Cycle) -> None:
         self.cycle, self.nodes = cycle, cycle.snapshot.nodes
@@ -76,7 +66,7 @@ class Plugin:
         return EVERY_NODE
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """Yield the nodes that the plugin refuses, of those that the plugins before it let pass, with the reasons."""
+        """Yield which of the remaining nodes, that earlier plugins let pass, the plugin refuses, and why."""
         yield from ()
 
     def passing(self, remaining: NodeSet) -> NodeSet:
@@ -88,11 +78,11 @@ class Plugin:
 
     @property
     def skipped(self) -> bool:
-        """Whether PreFilter skips the plugin for the Pods that are there, so that it heeds none that are tried."""
+        """Whether PreFilter skips the plugin with the Pods as they are, so that it does not heed Pods of a DryRun."""
         return False
 
     def kept_off(self) -> NodeSet:
-        """Return the nodes that it refuses for as long as the Pods that are there stay, however many more come."""
+        """Return the nodes that it refuses as long as the Pods on nodes stay, however many more come."""
         return 0
 
     def scores(self, candidates: NodeSet) -> Parts | None:
@@ -107,30 +97,31 @@ class Plugin:
         """Count `number` more Pods that are alike on a node, fewer if it is negative."""
 
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
-        """Count Pods of a node that are only tried, as AddPod and RemovePod of upstream's PreFilterExtensions do."""
+        """Count Pods for a DryRun, as AddPod and RemovePod of upstream's PreFilterExtensions do."""
         self.add_pods(info, node, number)
 
     def follow_usage(self, usage: ChangingUsage) -> None:
-        """Answer by what is used of the nodes from now on."""
+        """From now on answer by this usage of the nodes."""
 
     def try_usage(self, node: SchedulerNode, usage: Usage) -> None:
-        """Answer for a node by a usage that is only tried."""
+        """Answer for a node by the usage of a DryRun."""
 
     def heeds(self, info: PodInfo) -> bool:
-        """Return whether Pods like this one matter where they are, or may matter."""
+        """Whether it may matter where Pods like this one are."""
         return False
 
     def of(self, cycle: Cycle) -> Plugin:
-        """Return the plugin for a Pod that differs in its volumes alone; it follows no Pods."""
+        """Return the plugin for a Pod that differs only in its volumes; it need not follow Pods."""
         return self
 
     def set_storage(self, storage: Storage) -> None:
-        """Set what there is of volumes, by which the Pods that follow are counted."""
+        """Set the storage by which Pods are counted from now on."""
 
     def copy(self) -> Plugin:
         """
-        Return an independent copy, but for the usage that it is to follow; a plugin that counts no Pods never changes,
-        and is its own.
+        Return an independent copy; follow_usage comes next.
+
+        A plugin that counts no Pods never changes, so it is its own copy.
         """
         if self.counts_pods:
             raise NotImplementedError(f"{self.name}.copy")
@@ -139,7 +130,7 @@ class Plugin:
 
 def normalized(parts: Iterable[tuple[NodeSet, int]], candidates: NodeSet, *, reverse: bool = False) -> Parts:
     """
-    Return the candidates by their raw score as a share of the largest, 0 to 100; with `reverse` the largest has 0.
+    Scale raw scores to shares of the largest, 0 to 100; with `reverse` the largest has 0.
 
     upstream: normalize_score.go:DefaultNormalizeScore (v1.37)
     """

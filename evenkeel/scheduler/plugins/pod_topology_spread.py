@@ -18,7 +18,7 @@ UNLABELLED = Reason(f"{UNEVEN.text} (missing required label)")
 
 
 class PodTopologySpread(Plugin):
-    """Counts Pods by the domains of each constraint; the soft ones when the first score is asked for."""
+    """Counts Pods by the domains of each constraint; hard and soft ones are counted when they are first asked for."""
 
     name = POD_TOPOLOGY_SPREAD
     counts_pods = True
@@ -30,14 +30,12 @@ class PodTopologySpread(Plugin):
 
     @property
     def hard(self) -> HardConstraints:
-        """The hard constraints with what each counts."""
         if self._hard is None:
             self._hard = HardConstraints.of(self.cycle)
         return self._hard
 
     @property
     def soft(self) -> SoftConstraints:
-        """The soft constraints with what each counts."""
         if self._soft is None:
             self._soft = SoftConstraints.of(self.cycle)
         return self._soft
@@ -47,7 +45,6 @@ class PodTopologySpread(Plugin):
         return not any(constraint.hard for constraint in self.cycle.constraints)
 
     def verdicts(self) -> Verdicts:
-        """Return the verdict of the hard constraints on every node."""
         return self.hard.verdicts()
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
@@ -83,11 +80,11 @@ class PodTopologySpread(Plugin):
 
     def heeds(self, info: PodInfo) -> bool:
         counts = (*self.hard.counts, *self.soft.counts)
-        return info.namespace == self.cycle.pod.namespace and any(of.selects(info.labels) for of in counts)
+        return info.namespace == self.cycle.pod.namespace and any(counted.selects(info.labels) for counted in counts)
 
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
         """
-        Count Pods that are only tried, also those that are being deleted, which were not counted before.
+        Count Pods for a DryRun.  As upstream does, it also counts those that are being deleted.
 
         upstream: filtering.go:PodTopologySpread.updateWithPod (v1.37)
         """

@@ -29,19 +29,19 @@ VOLUME_MISSING = Reason(
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
     "is refused: the volume of its claim does not exist",
 )
-MOST_PAIRS = 10_000  # of sets of nodes that are compared; where there are more, nodes are gone through one by one
+MOST_PAIRS = 10_000  # Pairs of sets of nodes that are compared; where there are more, each node is looked at instead.
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
 
 class NewVolume(NamedTuple):
-    """A claim for which a volume is made, from the storage that its driver reports, None if it reports none."""
+    """A claim for which a volume is made."""
 
     claim: Claim
-    capacity: StorageCapacity | None
+    capacity: StorageCapacity | None  # What its driver reports of the storage; None if it reports nothing.
 
 
 class Binding(NamedTuple):
-    """Nodes on which the claims that wait get the same volumes: free ones, or `made` for them."""
+    """Nodes on which the claims that wait get the same volumes: free ones, or new ones that are made for them."""
 
     nodes: NodeSet
     free: tuple[tuple[Claim, PersistentVolume], ...] = ()
@@ -57,16 +57,12 @@ class Choice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """
-    What each claim that waits gets on which nodes; on those that are `possible` each gets one.
+    """What each claim that waits gets on which nodes."""
 
-    On the others a claim gets no volume, or there is no space for a new one.
-    """
-
-    possible: NodeSet
+    possible: NodeSet  # Here each claim gets a volume.
     of_claims: tuple[Sequence[Choice], ...]
-    without_volume: NodeSet
-    without_space: NodeSet
+    without_volume: NodeSet  # Here one gets none.
+    without_space: NodeSet  # Here there is no space for a new one.
 
 
 NO_CHOICES = Choices(0, (), 0, 0)
@@ -87,8 +83,8 @@ class VolumeBinding(Plugin):
         if rejected:
             return PreFilterResult(rejected)
         for claim in self._unbound:
-            of_class = self.cycle.storage.classes.get(claim.class_name)
-            if of_class is not None and not of_class.binding_mode:
+            storage_class = self.cycle.storage.classes.get(claim.class_name)
+            if storage_class is not None and not storage_class.binding_mode:
                 unset = f'VolumeBindingMode not set for StorageClass "{claim.class_name}"'
                 raise SchedulerError(f'running PreFilter plugin "{self.name}": {unset}')
         immediate = not all(map(self.cycle.storage.waits, self._unbound))
@@ -140,6 +136,7 @@ class VolumeBinding(Plugin):
             (NOT_ENOUGH_SPACE, unbound.without_space),
             (VOLUME_MISSING, remaining & ~reached & ~out_of_reach),
         )
+        # A node may have several reasons: nodes with the same ones are one refusal.
         groups: dict[tuple[Reason, ...], NodeSet] = {(): remaining}
         for reason, nodes in refused:
             for reasons, group in list(groups.items()):
@@ -180,7 +177,7 @@ class VolumeBinding(Plugin):
         if volume.in_tree is None:
             return within
         plugin, csi_nodes = IN_TREE[volume.in_tree.kind].name, self.cycle.storage.csi_nodes
-        migrated = nodes & self.nodes.named(name for name, each in csi_nodes.items() if plugin in each.migrated)
+        migrated = nodes & self.nodes.named(name for name, node in csi_nodes.items() if plugin in node.migrated)
         if not migrated:
             return within
         try:
@@ -193,11 +190,11 @@ class VolumeBinding(Plugin):
         return self.nodes.all if terms is None else union(term.matching(self.nodes) for term in terms)
 
     def bindings(self, nodes: NodeSet) -> list[Binding]:
-        """Return what would be bound or made for the claims that wait, on those of the nodes where that is possible."""
-        left = nodes & self._choices.possible
-        parts = [Binding(left)] if left else []
+        """Return what the claims that wait get, on those of the nodes where each gets something."""
+        possible = nodes & self._choices.possible
+        parts = [Binding(possible)] if possible else []
         for choices in self._choices.of_claims:
-            parts = list(_divided(parts, choices, left))
+            parts = list(_divided(parts, choices, possible))
         return parts
 
     @cached_property
@@ -211,7 +208,9 @@ class VolumeBinding(Plugin):
         for claim in self._waiting:
             if claim.selected_node is not None:
                 chosen &= self.nodes.named((claim.selected_node,))
-        unmatched, taken = list[tuple[Claim, NodeSet, list[Choice]]](), dict[str, NodeSet]()
+        # The claims, the nodes on which they have no free volume, and what they get on the others.
+        unmatched = list[tuple[Claim, NodeSet, list[Choice]]]()
+        taken = dict[str, NodeSet]()  # The nodes on which another claim of the Pod gets the volume of this name.
         for claim in self._waiting:
             if claim.selected_node is not None:
                 unmatched.append((claim, chosen, []))
@@ -239,7 +238,8 @@ class VolumeBinding(Plugin):
             if within := free & self._meeting(volume.terms):
                 yield Choice(within, (claim, volume))
                 taken[volume.name] = taken.get(volume.name, 0) | within
-            nodes &= ~(free if volume.claim is not None else within)  # One that is kept for it, or none.
+            # A claim gets the volume that is kept for it, or none: on no node does it go on to others.
+            nodes &= ~(free if volume.claim is not None else within)
             if not nodes:
                 return
 
@@ -247,9 +247,9 @@ class VolumeBinding(Plugin):
         """Return the volumes that fit a claim: those that are kept for it, and then free ones, the smallest first."""
         features = self.cycle.features
         if claim.attributes_class and not features.volume_attributes_class:
-            of_claim = f"volumeAttributesClassName is set on claim {claim.namespace}/{claim.name}"
-            off = f"unsupported {of_claim} when the feature-gate VolumeAttributesClass is disabled"
-            raise SchedulerError(f'running "{self.name}" filter plugin: {off}')
+            is_set = f"volumeAttributesClassName is set on claim {claim.namespace}/{claim.name}"
+            unsupported = f"unsupported {is_set} when the feature-gate VolumeAttributesClass is disabled"
+            raise SchedulerError(f'running "{self.name}" filter plugin: {unsupported}')
         fitting = []
         for volume in self.cycle.storage.volumes.candidates(claim):
             if volume.deleting:
@@ -264,30 +264,30 @@ class VolumeBinding(Plugin):
 
     def _made(self, claim: Claim, nodes: NodeSet) -> tuple[list[Choice], NodeSet, NodeSet]:
         """
-        Return on which of the nodes a volume can be made for a claim, where not, and where there is no space for it.
+        Return where a volume can be made for a claim; the nodes where it cannot; and those that lack space for it.
 
         upstream: binder.go:volumeBinder.checkVolumeProvisions (v1.37)
         """
-        of_class = self.cycle.storage.classes[claim.class_name]
-        if not of_class.makes_volumes:
+        storage_class = self.cycle.storage.classes[claim.class_name]
+        if not storage_class.makes_volumes:
             return [], nodes, 0
-        allowed = nodes & self._meeting(of_class.allowed)
+        allowed = nodes & self._meeting(storage_class.allowed)
         choices = [
             Choice(within, made=NewVolume(claim, capacity))
-            for within, capacity in self._with_space(claim, of_class, allowed)
+            for within, capacity in self._with_space(claim, storage_class, allowed)
         ]
         return choices, nodes & ~allowed, allowed & ~union(choice.nodes for choice in choices)
 
     def _with_space(
-        self, claim: Claim, of_class: StorageClass, nodes: NodeSet
+        self, claim: Claim, storage_class: StorageClass, nodes: NodeSet
     ) -> Iterator[tuple[NodeSet, StorageCapacity | None]]:
         """
-        Yield the nodes where the storage for a claim is enough, with what is reported of it, if it is.
+        Yield the nodes with enough storage for a claim, and what the driver reports of it, None if it reports nothing.
 
         upstream: binder.go:volumeBinder.hasEnoughCapacity (v1.37)
         """
         storage = self.cycle.storage
-        driver = storage.csi_drivers.get(of_class.provisioner)
+        driver = storage.csi_drivers.get(storage_class.provisioner)
         tracked = driver is not None and driver.tracks_capacity and CAPACITIES not in storage.unread
         if claim.requested is None or not tracked:
             if nodes:
@@ -295,7 +295,7 @@ class VolumeBinding(Plugin):
             return
         for capacity in storage.capacities:
             limit = capacity.limit
-            if capacity.class_name != of_class.name or capacity.nodes is None or limit is None:
+            if capacity.class_name != storage_class.name or capacity.nodes is None or limit is None:
                 continue
             if whole(limit) >= whole(claim.requested):
                 within = nodes & NodeTerm(capacity.nodes.requirements, ()).matching(self.nodes)
@@ -320,10 +320,11 @@ class VolumeBinding(Plugin):
 
         upstream: scorer.go:buildScorerFunction (v1.37)
         """
-        used: dict[str, tuple[int, int]] = {}
+        used: dict[str, tuple[int, int]] = {}  # (requested, capacity) by class.
         for claim, volume in binding.free:
             requested, capacity = used.get(volume.class_name, (0, 0))
             used[volume.class_name] = requested + whole(claim.requested or 0), capacity + whole(volume.capacity)
+        # As upstream has it, new volumes count only where no free one is bound.
         for claim, reported in binding.made if not binding.free else ():
             if reported is not None:
                 requested, _ = used.get(claim.class_name, (0, 0))
@@ -341,15 +342,15 @@ class VolumeBinding(Plugin):
         return VolumeBinding(cycle)
 
 
-def _divided(parts: Sequence[Binding], choices: Sequence[Choice], left: NodeSet) -> Iterator[Binding]:
-    """Divide the nodes that are left, on each of which another claim gets something, by what it gets."""
+def _divided(parts: Sequence[Binding], choices: Sequence[Choice], possible: NodeSet) -> Iterator[Binding]:
+    """Divide the parts by what one more claim gets; all are within the possible nodes, where it gets something."""
     if len(parts) * len(choices) <= MOST_PAIRS:
         for part in parts:
             for choice in choices:
                 if both := part.nodes & choice.nodes:
                     yield _plus(part, choice, both)
         return
-    by_place = {place: i for i, choice in enumerate(choices) for place in positions(choice.nodes & left)}
+    by_place = {place: i for i, choice in enumerate(choices) for place in positions(choice.nodes & possible)}
     for part in parts:
         nodes: dict[int, NodeSet] = {}
         for place in positions(part.nodes):
@@ -359,13 +360,14 @@ def _divided(parts: Sequence[Binding], choices: Sequence[Choice], left: NodeSet)
 
 
 def _plus(part: Binding, choice: Choice, nodes: NodeSet) -> Binding:
+    """Add the choice of one more claim to a binding, on those of its nodes where both hold."""
     free = () if choice.free is None else (choice.free,)
     made = () if choice.made is None else (choice.made,)
     return Binding(nodes, (*part.free, *free), (*part.made, *made))
 
 
 def _fits(claim: Claim, volume: PersistentVolume) -> bool:
-    """Return whether labels and access modes of a volume are those that a claim asks for."""
+    """Whether a volume has the labels and access modes that a claim asks for."""
     if claim.selector is not None and not claim.selector.matches(volume.labels):
         return False
     return set(claim.access_modes) <= set(volume.access_modes)

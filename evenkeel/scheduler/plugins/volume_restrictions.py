@@ -24,12 +24,12 @@ CLAIM_IN_USE_TO_33 = Reason(
 
 
 def not_found(claim: str) -> str:
-    """Return what kube-scheduler says of a claim that is not there."""
+    """What kube-scheduler says of a claim that does not exist."""
     return f'persistentvolumeclaim "{claim}" not found'
 
 
 class VolumeRestrictions(Plugin):
-    """Counts the Pods that use a claim, and on each node those with a disk that the Pod has, too."""
+    """Counts the Pods that use claims of the incoming Pod, and on each node those whose disks conflict with its own."""
 
     name = VOLUME_RESTRICTIONS
     counts_pods = True
@@ -37,16 +37,16 @@ class VolumeRestrictions(Plugin):
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
         self._in_use = cycle.snapshot.claims_in_use if cycle.mounts.claims else {}
-        self._changes: dict[ClaimKey, int] = {}
-        self._tried = 0  # Pods that are only tried, and have a claim by the name of one of these.
-        self._conflicts: dict[str, int] = {}
+        self._changes: dict[ClaimKey, int] = {}  # By how much that has changed since the snapshot.
+        self._tried = 0  # Uses of a ReadWriteOncePod claim's name by Pods of a DryRun.
+        self._conflicts: dict[str, int] = {}  # The number of Pods with a conflicting disk, by node.
         if cycle.mounts.disks:
             for mounts, numbers in cycle.snapshot.mounts.items():
                 self._count_disks(mounts, numbers)
 
     @cached_property
     def _claims_of_one_pod(self) -> list[ClaimKey]:
-        """The claims of the Pod that only one Pod may use."""
+        """The ReadWriteOncePod claims of the Pod."""
         mounts, storage = self.cycle.mounts, self.cycle.storage
         claims = {key: storage.claim(*key) for key in mounts.shared_claims}
         return [key for key, claim in claims.items() if claim is not None and ONE_POD in claim.access_modes]
@@ -63,7 +63,7 @@ class VolumeRestrictions(Plugin):
 
     def pre_filter(self) -> PreFilterResult:
         """
-        Reject a Pod of which a claim is not there.
+        Reject a Pod with a claim that does not exist.
 
         upstream: volume_restrictions.go:VolumeRestrictions.PreFilter (v1.37)
         """
@@ -100,7 +100,7 @@ class VolumeRestrictions(Plugin):
 
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
         """
-        Count Pods that are only tried: by the names of their claims, whatever their namespace.
+        Count Pods for a DryRun: as upstream does, by the names of their claims, whatever their namespace.
 
         upstream: volume_restrictions.go:preFilterState.conflictingPVCRefCountForPod (v1.37)
         """

@@ -14,6 +14,7 @@ from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, REGION, ZONE
 from webhook.spread.nodes import NodeSet, union
 
 OTHER_ZONE = Reason("node(s) had no available volume zone", "is not in the zone of its volume")
+# Every label that names a zone or region, with the one of today in its place.
 NOT_BETA = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
 
 
@@ -39,18 +40,18 @@ class VolumeZone(Plugin):
                 continue
             if not claim.class_name:
                 return PreFilterResult("PersistentVolumeClaim had no pv name and storageClass name")
-            of_class = storage.classes.get(claim.class_name)
-            if of_class is None:
+            storage_class = storage.classes.get(claim.class_name)
+            if storage_class is None:
                 return PreFilterResult(f'storageclass.storage.k8s.io "{claim.class_name}" not found')
-            if not of_class.binding_mode:
+            if not storage_class.binding_mode:
                 return PreFilterResult(f'VolumeBindingMode not set for StorageClass "{claim.class_name}"')
-            if not of_class.waits:
+            if not storage_class.waits:
                 return PreFilterResult("PersistentVolume had no name")
         return EVERY_NODE
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
-        Yield the nodes in another zone or region; one that has no such label at all is in any.
+        Yield the nodes in another zone or region; a node without any such label passes.
 
         upstream: volume_zone.go:VolumeZone.Filter (v1.37)
         """
@@ -59,8 +60,8 @@ class VolumeZone(Plugin):
         passing = self.nodes.all
         for key, values in self._topologies:
             inside = union(self.nodes.domains(key).get(value, 0) for value in values)
-            instead = union(self.nodes.domains(NOT_BETA[key]).get(value, 0) for value in values)
-            passing &= inside | (instead & ~self.nodes.carrying(key))
+            inside_by_new_label = union(self.nodes.domains(NOT_BETA[key]).get(value, 0) for value in values)
+            passing &= inside | (inside_by_new_label & ~self.nodes.carrying(key))
         labelled = union(self.nodes.carrying(key) for key in NOT_BETA)
         yield Refusal(self.name, (OTHER_ZONE,), remaining & labelled & ~passing)
 
@@ -71,9 +72,9 @@ class VolumeZone(Plugin):
         topologies = list[tuple[str, frozenset[str]]]()
         for volume in mounts.claims:
             claim = storage.claim(mounts.namespace, volume.claim)
-            bound = None if claim is None or volume.ephemeral else storage.volumes.get(claim.volume_name)
-            if bound is not None:
-                topologies += _topologies_of(bound.labels)
+            persistent_volume = None if claim is None or volume.ephemeral else storage.volumes.get(claim.volume_name)
+            if persistent_volume is not None:
+                topologies += _topologies_of(persistent_volume.labels)
         return topologies
 
     def of(self, cycle: Cycle) -> VolumeZone:
@@ -82,9 +83,9 @@ class VolumeZone(Plugin):
 
 def _topologies_of(labels: Labels) -> list[tuple[str, frozenset[str]]]:
     """
-    Return the zones and regions in the labels of a PersistentVolume; a label with an empty value among them is ignored.
+    Return the zones and regions in a PersistentVolume's labels; a label is ignored if any of its values is empty.
 
     upstream: volume_zone.go:VolumeZone.getPVTopologies (v1.37)
     """
-    named = [(key, [text.strip() for text in labels[key].split(MANY_ZONES)]) for key in NOT_BETA if key in labels]
-    return [(key, frozenset(values)) for key, values in named if all(values)]
+    topologies = [(key, [text.strip() for text in labels[key].split(MANY_ZONES)]) for key in NOT_BETA if key in labels]
+    return [(key, frozenset(values)) for key, values in topologies if all(values)]
