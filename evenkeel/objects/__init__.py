@@ -1,1 +1,1 @@
-"""Kubernetes objects as values, of which only the tools read more than the webhook does."""
+"""Kubernetes objects as values, where the command-line tools read more of them than the webhook does."""

@@ -13,7 +13,7 @@ from webhook.kubernetes.fields import Raw, integer, mappings_at, texts_at
 from webhook.kubernetes.references import ObjectRef, ScaleTarget, Scaling
 
 _HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
-_MOST_OF_KEDA = 100  # where maxReplicaCount is absent
+_MOST_OF_KEDA = 100  # KEDA's default of maxReplicaCount.
 
 
 class Autoscaler(NamedTuple):
@@ -23,27 +23,27 @@ class Autoscaler(NamedTuple):
     scaling: Scaling
 
     def scales(self, ref: ObjectRef) -> bool:
-        """Return whether it scales this workload; the API group is not looked at, which few autoscalers name."""
+        """Whether it scales this workload; the API group is not compared, since few autoscalers name it."""
         target = self.target
         return (target.namespace, target.kind, target.name) == (ref.namespace, ref.kind, ref.name)
 
 
 def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | None:
     """
-    Return the autoscaler that an object is, None if it is none; `namespace` is used if the object has none.
+    Read an object; None if it is no autoscaler.  `namespace` is used if the object names none.
 
-    A bound that is no integer, as in a template, is not known.
+    A bound that is no integer, as in a template, counts as unknown.
 
     upstream: horizontal.go:reconcileAutoscaler (v1.37)
     upstream: scaledobject_types.go:GetHPAMinReplicas, GetHPAMaxReplicas (KEDA v2)
     """
     api_version, kind, own_namespace = texts_at(obj, "apiVersion", "kind", "metadata.namespace")
-    which = api_version.rpartition("/")[0], kind
-    if which not in (_HPA, _KEDA):
+    group_kind = api_version.rpartition("/")[0], kind
+    if group_kind not in (_HPA, _KEDA):
         return None
     spec, target = mappings_at(obj, ("spec",), ("spec", "scaleTargetRef"))
     api_of_target, kind_of_target, name = texts_at(target, "apiVersion", "kind", "name")
-    if which == _KEDA:
+    if group_kind == _KEDA:
         api_of_target, kind_of_target = api_of_target or "apps/v1", kind_of_target or "Deployment"
         scaling = _of_keda(spec)
     else:
@@ -55,7 +55,7 @@ def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | N
 
 
 def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
-    """Return the bounds that autoscalers set for each of their targets; of several for one target, the widest hold."""
+    """Return the bounds of each target; the widest, where several autoscalers have the same target."""
     by_target: dict[ScaleTarget, Scaling] = {}
     for target, scaling in autoscalers:
         by_target[target] = by_target[target].widened(scaling) if target in by_target else scaling
@@ -63,14 +63,14 @@ def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
 
 
 def _of_keda(spec: Mapping[str, object]) -> Scaling:
-    """Return the bounds of a ScaledObject: while idle idleReplicaCount, or else minReplicaCount."""
+    """Return the bounds of a ScaledObject; idleReplicaCount, which holds while it is idle, may be the lower one."""
     least = _bound(spec, "minReplicaCount", 0) or 0
     idle = _bound(spec, "idleReplicaCount", least) or 0
     return Scaling(min(least, idle), _bound(spec, "maxReplicaCount", _MOST_OF_KEDA))
 
 
 def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | None:
-    """Return an integer of 0 or more; None where what is written is something else."""
+    """Read an integer of 0 or more; None for anything else, and `absent` where nothing is written."""
     if spec.get(name) is None:
         return absent
     number = integer(spec[name])

@@ -15,7 +15,7 @@ CLAIM_KIND = "PersistentVolumeClaim"
 
 def claim_name(template: str, stateful_set: str, ordinal: int) -> str:
     """
-    Return the name of the claim that a Pod of a StatefulSet has of the template with this name.
+    Return the name of the claim that a Pod of a StatefulSet has of a template.
 
     upstream: stateful_set_utils.go:getPersistentVolumeClaimName (v1.37)
     """
@@ -23,7 +23,7 @@ def claim_name(template: str, stateful_set: str, ordinal: int) -> str:
 
 
 def template_name(template: Raw) -> str:
-    """Return the name of a template of claims, which is that of the volume."""
+    """The name of a template of claims, which is also that of the volume."""
     return texts_at(template, "metadata.name")[0]
 
 
@@ -35,16 +35,16 @@ def with_claims(spec: Raw, templates: Sequence[Raw], stateful_set: str, ordinal:
     """
     if not templates:
         return spec
-    own = [
+    claim_volumes = [
         {
             "name": template_name(template),
             "persistentVolumeClaim": {"claimName": claim_name(template_name(template), stateful_set, ordinal)},
         }
         for template in templates
     ]
-    named = {volume["name"] for volume in own}
-    others = [volume for volume in as_list(spec.get("volumes")) if as_text(as_mapping(volume).get("name")) not in named]
-    return {**spec, "volumes": [*own, *others]}
+    names = {volume["name"] for volume in claim_volumes}
+    others = [volume for volume in as_list(spec.get("volumes")) if as_text(as_mapping(volume).get("name")) not in names]
+    return {**spec, "volumes": [*claim_volumes, *others]}
 
 
 def claims_of_set(templates: Sequence[Raw], stateful_set: str, namespace: str, ordinal: int) -> Iterator[Raw]:
@@ -61,16 +61,15 @@ def ephemeral_claims(pod: Raw) -> Iterator[Raw]:
     """
     namespace, name, uid = texts_at(pod, "metadata.namespace", "metadata.name", "metadata.uid")
     owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid, "controller": True}
-    owned = {"ownerReferences": [owner]} if uid else {}
+    owner_references = {"ownerReferences": [owner]} if uid else {}
     for volume in map(as_mapping, as_list(as_mapping(pod.get("spec")).get("volumes"))):
         ephemeral = volume.get("ephemeral")
         if isinstance(ephemeral, dict):
             template = as_mapping(ephemeral.get("volumeClaimTemplate"))
             claim = claim_from_template(template, f"{name}-{texts_at(volume, 'name')[0]}", namespace)
-            yield {**claim, "metadata": {**as_mapping(claim["metadata"]), **owned}}
+            yield {**claim, "metadata": {**as_mapping(claim["metadata"]), **owner_references}}
 
 
 def claim_from_template(template: Raw, name: str, namespace: str) -> Raw:
-    """Return the claim that is made of a template."""
     metadata = {**as_mapping(template.get("metadata")), "name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": CLAIM_KIND, "metadata": metadata, "spec": template.get("spec")}

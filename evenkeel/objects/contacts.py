@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from webhook.kubernetes.fields import Raw, mappings_at
 
-CONTACTS = ("team", "owner", "contact")  # Names, whatever prefix they have.
+CONTACTS = ("team", "owner", "contact")  # Names of labels and annotations, without their prefix.
 
 
-def contacts_in(named: Mapping[str, object]) -> dict[str, str]:
-    """Return those of some labels or annotations that name a team, an owner or a contact."""
+def contacts_in(labels: Mapping[str, object]) -> dict[str, str]:
+    """Return those of the labels or annotations that name a team, an owner or a contact."""
     return {
-        name: value for name, value in named.items() if isinstance(value, str) and name.rpartition("/")[2] in CONTACTS
+        name: value for name, value in labels.items() if isinstance(value, str) and name.rpartition("/")[2] in CONTACTS
     }
 
 

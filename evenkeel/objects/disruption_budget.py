@@ -9,32 +9,27 @@ from webhook.kubernetes.kinds import DISRUPTION_BUDGET
 
 
 class DisruptionBudget(NamedTuple):
-    """
-    A PodDisruptionBudget; with `always_allow` a Pod that is not ready may always be evicted.
-
-    So many Pods are `allowed` to be disrupted now, None where that is not known; `disrupted` are the names of those
-    that the API server already lets go.
-    """
+    """A PodDisruptionBudget."""
 
     namespace: str
     name: str
-    selector: object
+    selector: object  # As it is written.
     min_available: IntOrPercent | None
     max_unavailable: IntOrPercent | None
-    always_allow: bool
-    allowed: int | None = None
-    disrupted: frozenset[str] = frozenset()
+    always_allow: bool  # A Pod that is not ready may always be evicted.
+    allowed: int | None = None  # How many Pods may be disrupted now; None: unknown.
+    disrupted: frozenset[str] = frozenset()  # Names of Pods whose eviction the API server has already allowed.
 
     @property
     def limit(self) -> tuple[str, IntOrPercent | None]:
-        """The field that limits disruptions, and its value; "" and None if it has neither of them."""
+        """The field that limits disruptions, and its value; "" and None if there is none."""
         if self.max_unavailable is not None:
             return "maxUnavailable", self.max_unavailable
         return ("minAvailable" if self.min_available is not None else ""), self.min_available
 
 
 def read_disruption_budget(raw: Raw) -> DisruptionBudget | None:
-    """Return the PodDisruptionBudget that an object is, None if it is none."""
+    """Read an object; None if it is no PodDisruptionBudget."""
     api_version, kind = texts_at(raw, "apiVersion", "kind")
     if (api_version.rpartition("/")[0], kind) != DISRUPTION_BUDGET:
         return None
@@ -42,7 +37,6 @@ def read_disruption_budget(raw: Raw) -> DisruptionBudget | None:
 
 
 def disruption_budget(raw: Raw) -> DisruptionBudget:
-    """Return a raw PodDisruptionBudget."""
     namespace, name = texts_at(raw, "metadata.namespace", "metadata.name")
     spec, status = as_mapping(raw.get("spec")), as_mapping(raw.get("status"))
     return DisruptionBudget(

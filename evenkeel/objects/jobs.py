@@ -12,32 +12,29 @@ from typing import NamedTuple
 from webhook.kubernetes.fields import Raw, as_list, as_mapping, integer, texts_at
 
 USUAL_BACKOFF_LIMIT = 6
-FINISHING = frozenset({"Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"})  # Conditions.
-DISRUPTION = "DisruptionTarget"  # The condition of Pods that are evicted, preempted, or lost with their node.
+FINISHING = frozenset({"Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"})  # Conditions of a Job.
+DISRUPTION = "DisruptionTarget"  # The condition of a Pod that is evicted, preempted, or lost with its node.
 
 
 class JobReplacement(NamedTuple):
-    """
-    Whether a Job makes another Pod only once the one before is gone, and for how many Pods that are deleted before it
-    fails: None if it never does.
-    """
+    """What a Job does when Pods of it are deleted."""
 
-    waits: bool
-    retries: int | None
+    waits: bool  # It makes another Pod only once the one before is gone.
+    retries: int | None  # How many more Pods may be deleted before it fails; None: any number.
 
 
 class JobProgress(NamedTuple):
-    """How far a Job is; `completions` are None if its Pods decide among themselves when it is done."""
+    """How far a Job is."""
 
     parallelism: int
-    completions: int | None
+    completions: int | None  # None: it makes no more Pods once one has succeeded.
     succeeded: int
     suspended: bool
     finished: bool
 
     def wanted(self, active: int) -> int:
         """
-        Return how many Pods should be active, where so many are.
+        Return how many Pods should be active, if `active` are now.
 
         upstream: job_controller.go:Controller.manageJob (v1.37)
         """
@@ -50,7 +47,7 @@ class JobProgress(NamedTuple):
 
 def read_job_progress(job: Raw) -> JobProgress:
     """
-    Return how far a Job is; without parallelism and completions, it has one Pod.
+    Read how far a Job is; without parallelism and completions, it has one Pod.
 
     upstream: apis/batch/v1/defaults.go:SetDefaults_Job (v1.37)
     """
@@ -68,7 +65,7 @@ def read_job_progress(job: Raw) -> JobProgress:
 
 def read_job_replacement(job: Raw) -> JobReplacement:
     """
-    Return what a Job does with Pods that are deleted.
+    Read what a Job does when Pods of it are deleted.
 
     upstream: job_controller.go:isPodFailed, onlyReplaceFailedPods, Controller.syncJob (v1.37)
     """
@@ -89,7 +86,7 @@ def read_job_replacement(job: Raw) -> JobReplacement:
 
 def _action(policy: Raw) -> str:
     """
-    Return what the policy does with a Pod that is disrupted, "" if no rule matches.
+    Return what a podFailurePolicy does with a Pod that is disrupted; "" if no rule matches.
 
     upstream: pod_failure_policy.go:matchPodFailurePolicy (v1.37)
     """

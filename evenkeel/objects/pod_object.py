@@ -25,15 +25,15 @@ from webhook.kubernetes.times import seconds_at
 
 
 class ScheduledCondition(NamedTuple):
-    """What kube-scheduler last said of a Pod: the reason and message of its condition PodScheduled, and when."""
+    """The condition PodScheduled: what kube-scheduler last said of a Pod."""
 
     reason: str = ""
     message: str = ""
-    time: str = ""
+    time: str = ""  # lastTransitionTime
 
     @property
     def states_cause(self) -> bool:
-        """Whether the message says more than how many nodes there are."""
+        """Whether the message says why nodes are refused, and not just how many there are."""
         return bool(self.message) and _WITHOUT_CAUSE.fullmatch(self.message) is None
 
 
@@ -41,19 +41,15 @@ _WITHOUT_CAUSE = re.compile(r"0/\d+ nodes are available[.:\s]*")
 
 
 class ReadyCondition(NamedTuple):
-    """Whether a Pod is ready, or about to be, and since when, in seconds since 1970; None where that is not known."""
+    """Whether a Pod is ready."""
 
-    ready: bool
-    since: float | None
+    ready: bool  # Or about to be.
+    since: float | None  # In seconds since 1970; None: unknown.
 
 
 @dataclass(frozen=True, slots=True)
 class PodObject:
-    """
-    A Pod of the API; `created` is its creationTimestamp, and `terminating` one with a deletionTimestamp.
-
-    What few callers ask for is read from `raw` when it is asked for.
-    """
+    """A Pod of the API; what few callers need is a property, and read from `raw` when it is asked for."""
 
     raw: Raw = field(repr=False)
     namespace: str
@@ -61,8 +57,8 @@ class PodObject:
     labels: Labels
     annotations: Raw
     owner: Owner | None
-    created: str
-    terminating: bool
+    created: str  # creationTimestamp
+    terminating: bool  # It has a deletionTimestamp.
     node: str
     phase: str
 
@@ -72,7 +68,7 @@ class PodObject:
 
     @property
     def age(self) -> tuple[str, str]:
-        """What orders Pods by age, the youngest last."""
+        """A key that sorts Pods by age, the youngest last."""
         return self.created, self.name
 
     @property
@@ -172,7 +168,7 @@ class PodObject:
 
     @property
     def ready_condition(self) -> ReadyCondition:
-        """Its condition Ready; a Pod that is Pending is about to be ready, and so is one that has no such condition."""
+        """Its condition Ready; a Pod that is Pending, or has no such condition, is about to be ready."""
         for condition in self._conditions:
             if condition.get("type") == "Ready":
                 since = seconds_at(condition.get("lastTransitionTime"))
@@ -200,13 +196,13 @@ class PodObject:
 
 
 def priority_of(raw: Raw) -> int:
-    """Return the priority of a raw Pod, 0 if it has none."""
+    """The priority of a raw Pod; 0 if it has none."""
     priority = as_mapping(raw.get("spec")).get("priority")
-    return priority if type(priority) is int else 0  # and no boolean
+    return priority if type(priority) is int else 0  # isinstance() would let a boolean pass.
 
 
 def read_pod(raw: Raw) -> PodObject:
-    """Return the Pod; a value of the wrong type reads as if it were absent."""
+    """Read a raw Pod; a value of the wrong type counts as absent."""
     metadata, spec = as_mapping(raw.get("metadata")), as_mapping(raw.get("spec"))
     return PodObject(
         raw,

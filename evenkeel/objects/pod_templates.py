@@ -18,8 +18,8 @@ from webhook.kubernetes.references import ObjectKey, ObjectRef, owner_of
 from webhook.kubernetes.workload import Workload
 
 REPLICA_SET = "ReplicaSet"
-MADE_UP_LABEL = "new"  # Stands for the value of a label that a controller is yet to make up.
-# What the DaemonSet controller has each of its Pods tolerate; the last is only of those on the host's network.
+MADE_UP_LABEL = "new"  # Stands for the value of a label that a controller will make up.
+# Tolerations that the DaemonSet controller adds to its Pods; the last one only to those on the host's network.
 DAEMON_TOLERATIONS = tuple(
     [
         {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
@@ -49,10 +49,10 @@ def find_new_replica_set(
     deployment: WorkloadObject, template: Raw, owned: Iterable[WorkloadObject]
 ) -> WorkloadObject | None:
     """
-    Return the ReplicaSet that has a Deployment's template as it is now, None if there is none.
+    Return the ReplicaSet with the Deployment's template of now; None if there is none.
 
-    Of several whose templates differ only in what is not read, such as arguments, it is that of the Deployment's
-    revision.
+    Several may have templates that differ only in what is not read, such as arguments: then it is that of the
+    Deployment's revision.
 
     upstream: deployment_util.go:FindNewReplicaSet (v1.37)
     """
@@ -64,16 +64,16 @@ def find_new_replica_set(
 
 
 def _has_template(replica_set: WorkloadObject, template: Raw) -> bool:
-    """Return whether a ReplicaSet was made of this template, as far as templates are read."""
-    made = replica_set.template
-    labels = dict(labels_in(made))
+    """Whether a ReplicaSet was made of this template, as far as templates are read."""
+    own_template = replica_set.template
+    labels = dict(labels_in(own_template))
     labels.pop(TEMPLATE_HASH, None)
-    return labels == labels_in(template) and made.get("spec") == template.get("spec")
+    return labels == labels_in(template) and own_template.get("spec") == template.get("spec")
 
 
 def new_replica_set(deployment: WorkloadObject, revision: str) -> Raw:
     """
-    Return the ReplicaSet that the Deployment controller would make now; `revision` stands for the hash of its template.
+    Return the ReplicaSet that the Deployment controller would make now, with `revision` as its pod-template-hash.
 
     upstream: sync.go:DeploymentController.getNewReplicaSet (v1.37)
     """
@@ -95,7 +95,7 @@ def new_replica_set(deployment: WorkloadObject, revision: str) -> Raw:
 
 
 def template_of(raw: Raw, workload: Workload) -> Raw:
-    """Return the Pod template in which a workload's constraints stand; an empty one for a kind without a template."""
+    """Return the Pod template that has a workload's constraints; an empty one for a kind without a template."""
     return as_mapping(value_at(raw, workload.path[:-2])) if workload.kind.template else {}
 
 
@@ -103,18 +103,18 @@ def pod_from_template(
     template: Raw, workload: Workload, owner: WorkloadObject | None, ordinal: int | None = None
 ) -> Raw:
     """
-    Return the next Pod of a template of a `workload`, which its `owner` makes, None if the owner is not there yet.
+    Return the next Pod of a template.
 
-    Labels whose values only the controller knows have the value MADE_UP_LABEL.  A StatefulSet makes the Pod with this
-    `ordinal`, if one is given.
+    `owner` is what makes it, such as a ReplicaSet; None if that does not exist yet.  `ordinal` is that of a
+    StatefulSet's Pod, by default the next.  Labels whose values only the controller knows are MADE_UP_LABEL.
 
     upstream: controller_utils.go:GetPodFromTemplate (v1.37)
     """
     kind, metadata, spec = workload.kind, as_mapping(template.get("metadata")), as_mapping(template.get("spec"))
-    of_owner = labels_in(owner.template) if owner is not None else {}
+    labels_of_owner = labels_in(owner.template) if owner is not None else {}
     labels = {
         **dict.fromkeys(kind.added_labels, MADE_UP_LABEL),
-        **of_owner,
+        **labels_of_owner,
         **workload.given_labels,
         **labels_of(metadata.get("labels")),
     }
@@ -134,7 +134,7 @@ def pod_from_template(
 
 
 def _tolerating(spec: Raw) -> Raw:
-    """Return the spec of a DaemonSet's Pod."""
+    """Add the tolerations of a DaemonSet's Pod."""
     added = DAEMON_TOLERATIONS if spec.get("hostNetwork") is True else DAEMON_TOLERATIONS[:-1]
     return {**spec, "tolerations": [*as_list(spec.get("tolerations")), *added]}
 
@@ -143,17 +143,17 @@ def _owned_by(owner: WorkloadObject | None) -> dict[str, object]:
     if owner is None:
         return {}
     ref = owner.ref
-    named = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "controller": True}
-    return {"ownerReferences": [named]}
+    owner_reference = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "controller": True}
+    return {"ownerReferences": [owner_reference]}
 
 
 def with_revision(pod: Raw, revision: str) -> Raw:
-    """Return the Pod as one of another revision of its StatefulSet."""
+    """Make a Pod one of another revision of its StatefulSet."""
     metadata = as_mapping(pod.get("metadata"))
     labels = {**labels_in(pod), REVISION_HASH: revision}
     return {**pod, "metadata": {**metadata, "labels": labels}}
 
 
 def with_new_template(stateful_set: Raw) -> Raw:
-    """Return a StatefulSet whose template was changed just now, so that its controller is to make a revision of it."""
+    """Return a StatefulSet as if its template was changed just now, and its controller had made a revision of it."""
     return {**stateful_set, "status": {"updateRevision": MADE_UP_LABEL}}

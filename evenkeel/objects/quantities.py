@@ -13,22 +13,24 @@ from webhook.kubernetes.fields import TYPE_INVALID, FieldError, FieldPath
 from webhook.kubernetes.reader import Reader
 
 NANOS = 10**9
-MILLI = 10**6  # Nanos of a thousandth.
-MAX_INT64 = 2**63 - 1  # Whole units.  The Go type caps binary suffixes there; beyond it, decimal ones overflow.
+MILLI = 10**6  # The nanos in a thousandth.
+MAX_INT64 = 2**63 - 1  # Whole units: the Go type caps binary suffixes there, and decimal ones overflow beyond it.
 LONGEST_QUANTITY = 256  # Characters.
 
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _QUANTITY_PATTERN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
-# Beyond it, a text of LONGEST_QUANTITY characters is more than any quantity may be, or less than a nano.
+# With a larger exponent any text of LONGEST_QUANTITY characters is larger than MAX_INT64, or smaller than a nano: so
+# clamping keeps the result, and avoids huge powers of ten.
 _LARGEST_EXPONENT = 3 * LONGEST_QUANTITY
-_MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 are no quantity; `Mi` is one, and is 0.
+# Without a digit, upstream refuses these suffixes and exponents below -9, but reads `Mi` as 0.
+_NEEDS_DIGITS = ("Pi", "Ei")
 
 
 def parse_quantity(text: str) -> int | None:
     """
-    Return the nanos of a quantity, None if it is none or has more than LONGEST_QUANTITY characters.
+    Return the nanos of a quantity; None if the text is no quantity, or has more than LONGEST_QUANTITY characters.
 
     upstream: quantity.go:ParseQuantity (v1.37)
     """
@@ -47,7 +49,7 @@ def _parse(text: str) -> int | None:
         if exponent is None:
             return None
         power = max(-_LARGEST_EXPONENT, min(exponent, _LARGEST_EXPONENT))
-    if not whole and not fraction and (suffix in _MISSES_DIGITS or power < -9):
+    if not whole and not fraction and (suffix in _NEEDS_DIGITS or power < -9):
         return None
     digits = int(whole + fraction or "0") << doublings
     nanos = _scaled(digits, power - len(fraction) + 9)
@@ -56,7 +58,7 @@ def _parse(text: str) -> int | None:
 
 
 def _exponent(suffix: str) -> int | None:
-    """Return the power of ten that a suffix means, or None if it is no suffix."""
+    """Return the power of ten that a suffix means; None if it is no suffix."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix]
     match = _EXPONENT.fullmatch(suffix)
@@ -72,7 +74,7 @@ def _scaled(number: int, power: int) -> int:
 
 def whole(nanos: int) -> int:
     """
-    Return whole units, rounded away from zero.
+    Nanos as whole units, rounded away from zero.
 
     upstream: quantity.go:Quantity.Value (v1.37)
     """
@@ -80,7 +82,7 @@ def whole(nanos: int) -> int:
 
 
 def size_text(nanos: int) -> str:
-    """Return a size as people write it, in the largest binary unit of which it is a multiple."""
+    """Write a size in the largest binary unit of which it is a multiple."""
     size = whole(nanos)
     for suffix, power in reversed(_BINARY.items()):
         if size and size % (1 << power) == 0:
@@ -90,7 +92,7 @@ def size_text(nanos: int) -> str:
 
 def thousandths(nanos: int) -> int:
     """
-    Return thousandths, rounded away from zero.
+    Nanos as thousandths, rounded away from zero.
 
     upstream: quantity.go:Quantity.MilliValue (v1.37)
     """
@@ -98,7 +100,7 @@ def thousandths(nanos: int) -> int:
 
 
 def read_quantity(reader: Reader, value: object, path: FieldPath, *field: str) -> int:
-    """Return the nanos of a quantity in raw JSON, where it may be a number, too; null is 0."""
+    """Return the nanos of a quantity in raw JSON, which may also be a number; null is 0."""
     nanos = parse_quantity(value.strip(" ")) if isinstance(value, str) else _from_number(value)
     if nanos is None:
         reader.errors.append(

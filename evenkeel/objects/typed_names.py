@@ -14,15 +14,14 @@ FORM = "TYPE/NAME or TYPE NAME"
 
 
 class TypedName(NamedTuple):
-    """One object in a namespace that is given apart; `resource` is the plural in the API's paths."""
+    """One object, without its namespace."""
 
     api_version: str
     kind: str
-    resource: str
+    resource: str  # The plural in the API's paths.
     name: str
 
     def in_namespace(self, namespace: str) -> ObjectRef:
-        """Return the object of that name in a namespace."""
         return ObjectRef(self.api_version, self.kind, namespace, self.name)
 
 
@@ -32,7 +31,7 @@ class TypedNameError(ValueError):
 
 def parse_typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
     """
-    Return the object that `words`, one or two arguments, name; TypedNameError if they name none.
+    Return the object that one or two arguments name; TypedNameError if they name none.
 
     The type is the singular, the plural, the kind or a short name, in any case, and may have its group, or version and
     group, after it: `deploy`, `Deployment`, `deployments.apps`, `deployments.v1.apps`.
@@ -58,14 +57,15 @@ def parse_typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
 
 def _kind(type_name: str, name: str, kinds: Kinds) -> Kind:
     word, _, suffix = type_name.lower().partition(".")
-    named = [kind for kind in kinds if word in _names(kind) and (not suffix or suffix in _suffixes(kind))]
-    if not named:
-        close = most_like(word, dict.fromkeys(known for kind in kinds for known in _names(kind)))
+    matching = [kind for kind in kinds if word in _names(kind) and (not suffix or suffix in _suffixes(kind))]
+    if not matching:
+        close = most_like(word, dict.fromkeys(type_word for kind in kinds for type_word in _names(kind)))
         fix = f"did you mean {close}/{name or 'NAME'}?" if close else "name a Pod or a workload that creates Pods"
         raise TypedNameError(f'found type "{type_name}", wanted one of {", ".join(_listed(kinds))}; {fix}')
-    groups = list(dict.fromkeys(kind.api_group for kind in named if not kind.built_in))
-    if named[0].built_in or len(groups) == 1:
-        return named[0] if named[0].built_in else named[-1]  # Versions stand in their order, the newest last.
+    # Built-in kinds come first, and win; custom resources of several groups are ambiguous.
+    groups = list(dict.fromkeys(kind.api_group for kind in matching if not kind.built_in))
+    if matching[0].built_in or len(groups) == 1:
+        return matching[0] if matching[0].built_in else matching[-1]  # Versions are in their order, the newest last.
     full = " or ".join(f"{word}.{group}" for group in groups)
     raise TypedNameError(f'found type "{type_name}", which may mean {full}; write one of these')
 
@@ -81,8 +81,8 @@ def _suffixes(kind: Kind) -> tuple[str, ...]:
 
 def _listed(kinds: Kinds) -> Iterator[str]:
     """Yield the types, each once, with their short names."""
-    first: dict[str, Kind] = {}
+    by_singular: dict[str, Kind] = {}
     for kind in kinds:
-        first.setdefault(kind.kind.lower(), kind)
-    for singular, kind in first.items():
+        by_singular.setdefault(kind.kind.lower(), kind)
+    for singular, kind in by_singular.items():
         yield f"{singular} ({', '.join(kind.short_names)})" if kind.short_names else singular

@@ -1,7 +1,7 @@
 """
 An object of a kind that makes Pods, as its controller reads it.
 
-    JSON ──> WorkloadObject; where rules look at each of its Pod templates, see webhook/kubernetes/workload.py
+    JSON ──> WorkloadObject; for what rules look at in each of its Pod templates, see webhook/kubernetes/workload.py
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from webhook.kubernetes.update_strategies import (
     read_stateful_set_update,
 )
 
-# The Pods to which a change of the template comes: all, those above a partition, only those that are made in place of
-# others that somebody deletes, none before the workload is resumed, those of the next Job, or none.
-ROLLS_OUT, IN_PART, IF_DELETED, IF_RESUMED = "all", "in part", "if deleted", "if resumed"
-OF_NEXT_JOB, UNCHANGEABLE = "of the next Job", "none"
+# Which Pods a change of the template reaches.
+ROLLS_OUT = "all"
+IN_PART = "in part"  # Those above a partition.
+IF_DELETED = "if deleted"  # Those that are made in place of deleted ones.
+IF_RESUMED = "if resumed"  # None before the workload is resumed.
+OF_NEXT_JOB = "of the next Job"
+UNCHANGEABLE = "none"
 _OF_JOBS = {("batch", "CronJob"): OF_NEXT_JOB, ("batch", "Job"): UNCHANGEABLE}
 _WITHOUT_ROLLOUT = frozenset({("apps", "ReplicaSet"), ("", "ReplicationController")})
 _WITH_ON_DELETE = frozenset({("apps", "StatefulSet"), ("apps", "DaemonSet")})
@@ -31,17 +34,13 @@ _WITH_ON_DELETE = frozenset({("apps", "StatefulSet"), ("apps", "DaemonSet")})
 
 @dataclass(frozen=True, slots=True)
 class WorkloadObject:
-    """
-    An object of a kind that makes Pods; `revision` is the number that the Deployment controller gives, or 0.
-
-    `replicas` is None where none are written.  What few callers ask for is read from `raw` when it is asked for.
-    """
+    """An object of a kind that makes Pods; what few callers need is a property, and read from `raw` when asked for."""
 
     raw: Raw = field(repr=False)
     ref: ObjectRef
     owner: Owner | None
-    replicas: int | None
-    revision: int
+    replicas: int | None  # None: not written.
+    revision: int  # The number that the Deployment controller gives; 0 if there is none.
 
     @property
     def spec(self) -> Raw:
@@ -58,7 +57,7 @@ class WorkloadObject:
 
     @property
     def min_ready_seconds(self) -> int:
-        """For how many seconds a Pod must be ready until it is available."""
+        """How many seconds a Pod must be ready before it is available."""
         return max(0, integer(self.spec.get("minReadySeconds")) or 0)
 
     @property
@@ -89,12 +88,12 @@ class WorkloadObject:
 
     @property
     def deletes_claims_when_scaled(self) -> bool:
-        """Whether a StatefulSet deletes the claims of the Pods that it has no longer."""
+        """Whether a StatefulSet that is scaled down deletes the claims of the Pods that go."""
         return texts_at(self.raw, "spec.persistentVolumeClaimRetentionPolicy.whenScaled")[0] == "Delete"
 
     @property
     def next_ordinal(self) -> int:
-        """The ordinal of the Pod that a StatefulSet makes when it is scaled up by one."""
+        """The ordinal of the next Pod of a StatefulSet, as if it is scaled up by one."""
         return self.stateful_set_update.first + (1 if self.replicas is None else self.replicas)
 
     @property
@@ -109,7 +108,7 @@ class WorkloadObject:
 
 
 def read_workload_object(raw: Raw) -> WorkloadObject:
-    """Return what a controller reads of an object; a value of the wrong type reads as if it were absent."""
+    """Read an object; a value of the wrong type counts as absent."""
     replicas = integer(value_at(raw, ("spec", "replicas")))
     return WorkloadObject(
         raw,
@@ -121,7 +120,7 @@ def read_workload_object(raw: Raw) -> WorkloadObject:
 
 
 def reach_of_template(raw: Raw) -> str:
-    """Return to which Pods of a workload a change of its template comes, as far as its spec says."""
+    """Return which Pods of a workload a change of its template reaches, as far as its spec says (ROLLS_OUT, …)."""
     ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
     kind, update = (ref.group, ref.kind), workload_object.stateful_set_update
     if kind in _OF_JOBS:
