@@ -30,14 +30,14 @@ def in_template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 
 def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
-    """Yield one required term after the other preferred, as the Pods of its template will have it, too."""
+    """Make one required term after the other preferred, in other Pods of the same template, too."""
     affinity, kind = cycle.pod.pod_affinity or NO_TERMS, POD_ANTI_AFFINITY if apart else POD_AFFINITY
     terms = affinity.anti_affinity if apart else affinity.affinity
     for index, term in enumerate(terms):
         which = f" (term {index})" if len(terms) > 1 else ""
         softer, affine = preferring(affinity, index, apart=apart), cycle.snapshot.affine
-        if affinity in affine and _are_alike(cycle, affine[affinity]):
-            others = {terms: nodes for terms, nodes in affine.items() if terms != affinity}
+        if affinity in affine and _are_of_template(cycle, affine[affinity]):
+            others = {other: nodes for other, nodes in affine.items() if other != affinity}
             affine = {**others, softer: affine[affinity]}
         changed = replace(cycle.snapshot, affine=affine)
         pod = replace(cycle.pod, pod_affinity=softer)
@@ -46,20 +46,20 @@ def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
         yield Variant(words, replace(cycle, pod=pod, snapshot=changed), (edit,))
 
 
-def _are_alike(cycle: Cycle, pods: Mapping[str, int]) -> bool:
-    """Return whether Pods with the Pod's terms, by node, are those of its template, as far as labels tell."""
+def _are_of_template(cycle: Cycle, pods: Mapping[str, int]) -> bool:
+    """Whether the Pods with the same terms, numbers by node, are all of the Pod's template, as far as labels tell."""
     pod, snapshot = cycle.pod, cycle.snapshot
-    of_template = {item for item in pod.labels.items() if item[0] not in KINDS.addable}
-    alike = Counter[str]()
-    for there in (snapshot.pods, snapshot.terminating):
-        for group in there.get(pod.namespace, {}).values():
-            if of_template <= group.labels.items():
-                alike.update(group.nodes)
-    return all(number <= alike[node] for node, number in pods.items())
+    template_labels = {item for item in pod.labels.items() if item[0] not in KINDS.addable}
+    pods_of_template = Counter[str]()
+    for by_namespace in (snapshot.pods, snapshot.terminating):
+        for group in by_namespace.get(pod.namespace, {}).values():
+            if template_labels <= group.labels.items():
+                pods_of_template.update(group.nodes)
+    return all(number <= pods_of_template[node] for node, number in pods.items())
 
 
 def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
-    """Yield another number for each host port that a Pod has somewhere: the next one that no Pod has."""
+    """Change each host port that any Pod has to the next number that no Pod has."""
     taken = {port.port for ports in cycle.snapshot.ports.values() for port in ports}
     own = {port.port for port in cycle.pod.ports}
     changed, words = list[HostPort](), list[str]()
@@ -76,7 +76,7 @@ def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
 
 
 def keys_apart(cycle: Cycle, feasibility: Feasibility) -> Iterator[str]:
-    """Yield the topology keys, but for that of nodes, of anti-affinity that refuses a node."""
+    """Yield the topology keys, except HOSTNAME, of the anti-affinity that may refuse nodes."""
     if refused(feasibility, INTER_POD_AFFINITY):
         own = cycle.pod.pod_affinity.anti_affinity if cycle.pod.pod_affinity is not None else ()
         of_others = (term for affinity in cycle.snapshot.affine for term in affinity.anti_affinity)

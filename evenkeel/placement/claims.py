@@ -31,7 +31,7 @@ from evenkeel.scheduler.volumes import NO_MOUNTS, Mounts, PodVolume
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME, ZONE
-from webhook.spread.nodes import NodeSet
+from webhook.spread.nodes import NodeSet, union
 from webhook.spread.selectors import IN
 
 VOLUMES, VOLUME_LIMITS, FREE_STORAGE = "volumes", "limits of volumes", "free storage"
@@ -39,35 +39,28 @@ LAST_WITH_IN_TREE_LIMITS = 30  # The last minor version whose scheduler has EBSL
 
 
 class VolumeGap(NamedTuple):
-    """What is not judged of a Pod's volumes; `unread` are the resources for lack of which it is not."""
+    """What is not judged of a Pod's volumes."""
 
     what: str
-    unread: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()  # The resources that one would need to read for it.
 
 
 class ClaimReach(NamedTuple):
-    """
-    A claim of a Pod with the nodes that it leaves, all if it is not `judged`; `claim` is None if it is not there.
-
-    `volume` is what it is bound to, `free` are volumes that it would be bound to; on some nodes one would be `made`,
-    from free storage that is reported if it `takes_capacity`.  `key` is the topology key of the `domains` of these
-    nodes, which are none where it leaves all nodes.  `wanted` are labels that no node has, and one needs for it.  A
-    claim that is `foreign` was made for another Pod.
-    """
+    """A claim of a Pod, and where the Pod can run as far as this claim decides."""
 
     name: str
-    claim: Claim | None
-    volume: PersistentVolume | None
+    claim: Claim | None  # None if it does not exist.
+    volume: PersistentVolume | None  # What it is bound to.
     of_class: StorageClass | None
-    nodes: NodeSet
-    key: str
-    domains: tuple[str, ...]
-    wanted: Labels
-    free: tuple[str, ...] = ()
-    made: bool = False
-    takes_capacity: bool = False
-    judged: bool = True
-    foreign: bool = False
+    nodes: NodeSet  # The nodes that it leaves.
+    key: str  # The topology key of `domains`.
+    domains: tuple[str, ...]  # Those of the nodes; none where it leaves all nodes.
+    wanted: Labels  # Labels that a node needs for it, where no node has them.
+    free: tuple[str, ...] = ()  # Names of the volumes that it would be bound to.
+    made: bool = False  # On some nodes a volume would be made.
+    takes_capacity: bool = False  # That takes free storage which the driver reports.
+    judged: bool = True  # False: too little is known, so it leaves all nodes.
+    foreign: bool = False  # It was made for another Pod.
 
     @property
     def pins(self) -> bool:
@@ -76,7 +69,7 @@ class ClaimReach(NamedTuple):
 
 
 def claims_of(cycle: Cycle, key: str = "") -> tuple[ClaimReach, ...]:
-    """Return the claims of the Pod; places are named by the topology key `key`, or else by zone."""
+    """Return the claims of the Pod; places are named by this topology key, by default by zone."""
     mounts = cycle.pod.mounts or NO_MOUNTS
     return tuple(_reach(cycle, volume, key or ZONE) for volume in mounts.claims)
 
@@ -85,31 +78,31 @@ def _reach(cycle: Cycle, volume: PodVolume, key: str) -> ClaimReach:
     storage, mounts, nodes = cycle.storage, cycle.pod.mounts or NO_MOUNTS, cycle.snapshot.nodes
     claim = storage.claim(mounts.namespace, volume.claim)
     alone = replace(cycle, pod=replace(cycle.pod, mounts=mounts._replace(volumes=(volume,))))
-    left, bindings = nodes.all, list[Binding]()
+    passing, bindings = nodes.all, list[Binding]()
     try:
         framework = Framework(alone)
         for name in (VOLUME_BINDING, VOLUME_ZONE):
             plugin = framework.plugin(name)
-            left = 0 if plugin.pre_filter().rejected else plugin.passing(left)
-        binding = framework.plugin(VOLUME_BINDING)
-        if claim is not None and left and storage.waits(claim) and isinstance(binding, VolumeBinding):
-            bindings = binding.bindings(left)
+            passing = 0 if plugin.pre_filter().rejected else plugin.passing(passing)
+        volume_binding = framework.plugin(VOLUME_BINDING)
+        if claim is not None and passing and storage.waits(claim) and isinstance(volume_binding, VolumeBinding):
+            bindings = volume_binding.bindings(passing)
     except SchedulerError:
-        left = 0
-    made = [new for possible in bindings for new in possible.made]
-    key, domains = _places(cycle, left, key)
+        passing = 0
+    new_volumes = [new_volume for binding in bindings for new_volume in binding.made]
+    key, domains = _places(cycle, passing, key)
     return ClaimReach(
         volume.claim,
         claim,
         storage.volumes.get(claim.volume_name) if claim is not None else None,
         storage.classes.get(claim.class_name) if claim is not None else None,
-        left,
+        passing,
         key,
         domains,
         wanted_labels(cycle, claim) if claim is not None else {},
-        tuple(sorted({free_volume.name for possible in bindings for _, free_volume in possible.free})),
-        bool(made),
-        any(new.capacity is not None for new in made),
+        tuple(sorted({free_volume.name for binding in bindings for _, free_volume in binding.free})),
+        bool(new_volumes),
+        any(new_volume.capacity is not None for new_volume in new_volumes),
         bool(alone.mounts),
         claim is not None and volume.ephemeral and not is_owned(claim, mounts),
     )
@@ -117,13 +110,17 @@ def _reach(cycle: Cycle, volume: PodVolume, key: str) -> ClaimReach:
 
 def wanted_labels(cycle: Cycle, claim: Claim) -> Labels:
     """
-    Return labels of a node that would reach the volume of a claim, or where one can be made; none if a node has them.
+    Return labels with which a node would reach the volume of a claim, or have one made; none if a node has them.
 
-    They are those of the first term that asks for values alone.
+    They are those of the first term that only asks for values of labels.
     """
     storage, nodes = cycle.storage, cycle.snapshot.nodes
-    volume, of_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
-    terms = volume.terms if volume is not None else of_class.allowed if of_class and storage.waits(claim) else None
+    volume, storage_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
+    terms = None
+    if volume is not None:
+        terms = volume.terms
+    elif storage_class is not None and storage.waits(claim):
+        terms = storage_class.allowed
     if terms is None or any(term.matching(nodes) for term in terms):
         return {}
     plain = [term for term in terms if term.expressions and not term.fields]
@@ -137,15 +134,19 @@ def wanted_labels(cycle: Cycle, claim: Claim) -> Labels:
     )
 
 
-def _places(cycle: Cycle, left: NodeSet, key: str) -> tuple[str, tuple[str, ...]]:
-    """Return the domains that have some of the nodes, by hostname where a domain has only part of its nodes."""
+def _places(cycle: Cycle, passing: NodeSet, key: str) -> tuple[str, tuple[str, ...]]:
+    """
+    Return a topology key, and the domains that make up these nodes; none where they are all nodes.
+
+    The key is HOSTNAME where a domain has only some of its nodes among them, or a node has no domain.
+    """
     nodes = cycle.snapshot.nodes
-    if left == nodes.all:
+    if passing == nodes.all:
         return key, ()
-    domains = {value: members for value, members in nodes.domains(key).items() if members & left}
-    whole = sum(members for members in domains.values()) == left if domains else False
-    if not whole and left:
-        key, domains = HOSTNAME, dict.fromkeys(nodes.names(left), 0)
+    domains = {value: members for value, members in nodes.domains(key).items() if members & passing}
+    are_whole = union(domains.values()) == passing
+    if not are_whole:
+        key, domains = HOSTNAME, dict.fromkeys(nodes.names(passing), 0)
     return key, tuple(sorted(domains))
 
 
@@ -157,7 +158,7 @@ class Pins:
         self._reaches: dict[object, ClaimReach] = {}
 
     def of(self, namespace: str, names: Iterable[str]) -> dict[str, ClaimReach]:
-        """Return those of the claims that are bound to a volume which some nodes do not reach, by their names."""
+        """Return those of the claims that are bound to a volume that some nodes do not reach, by name."""
         storage = self._snapshot.storage or NO_STORAGE
         pinned = {}
         for name in names:
@@ -173,7 +174,7 @@ class Pins:
         return pinned
 
     def _reach(self, namespace: str, claim: Claim) -> ClaimReach:
-        """Return the nodes that a bound claim leaves for as long as it is there."""
+        """Return the nodes that a bound claim leaves."""
         storage = (self._snapshot.storage or NO_STORAGE).with_claims([claim])
         pod = IncomingPod(namespace, {}, mounts=Mounts(namespace, (PodVolume(claim.name),)))
         return claims_of(Cycle(pod, (), replace(self._snapshot, storage=storage), self._features))[0]
@@ -187,10 +188,10 @@ def volume_gaps(cycle: Cycle) -> Iterator[VolumeGap]:
     if cycle.mounts != mounts:
         yield VolumeGap(VOLUMES, frozenset().union(*[storage.lacking(mounts, volume) for volume in mounts.volumes]))
     waiting = [claim for claim in cycle.claims if storage.waits(claim)]
-    made = [claim for claim in waiting if storage.classes[claim.class_name].makes_volumes]
+    provisioned = [claim for claim in waiting if storage.classes[claim.class_name].makes_volumes]
     tracked = [driver for driver in storage.csi_drivers.values() if driver.tracks_capacity]
     unread = storage.unread & {CSI_DRIVERS, *([CAPACITIES] if tracked else [])}
-    if made and unread:
+    if provisioned and unread:
         yield VolumeGap(FREE_STORAGE, unread)
     limited = any(csi_node.is_limited for csi_node in storage.csi_nodes.values())
     counted = limited and cycle.features.counts_volume_attachments
@@ -200,19 +201,19 @@ def volume_gaps(cycle: Cycle) -> Iterator[VolumeGap]:
 
 
 def _may_be_attached(cycle: Cycle) -> bool:
-    """Return whether a CSI driver may attach a volume of the Pod to its node."""
+    """Whether a CSI driver may attach a volume of the Pod to its node."""
     storage = cycle.storage
     if any(disk.kind in IN_TREE for disk in cycle.mounts.disks):
         return True
     for claim in cycle.claims:
-        volume, of_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
+        volume, storage_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
         if volume is not None and (volume.driver or volume.in_tree is not None):
             return True
-        if volume is None and of_class is not None and of_class.makes_volumes:
+        if volume is None and storage_class is not None and storage_class.makes_volumes:
             return True
     return False
 
 
 def _has_limits_of_plugins(cycle: Cycle) -> bool:
-    """Return whether a plugin that evenkeel does not know counts disks of the Pod: up to 1.30, disks of clouds."""
+    """Whether a plugin that is not modelled counts disks of the Pod: up to 1.30, those of clouds."""
     return cycle.features.minor <= LAST_WITH_IN_TREE_LIMITS and cycle.storage.names_cloud_disk(cycle.mounts)

@@ -61,70 +61,78 @@ class PriorityClass(NamedTuple):
 
 
 class RuntimeClass(NamedTuple):
-    """What the Pods that name it are given: amounts, labels of nodes and tolerations, in JSON."""
+    """What the Pods that name it get."""
 
-    overhead: Raw
+    overhead: Raw  # Amounts, as they are written.
     node_selector: Labels
-    tolerations: Sequence[object]
+    tolerations: Sequence[object]  # As they are written.
 
 
 class LimitRange(NamedTuple):
-    """The amounts that a container of its namespace is given where it states none, in JSON."""
+    """The amounts that a container of its namespace gets where it states none, as they are written."""
 
     name: str
     requests: Raw
     limits: Raw
 
 
+# The PriorityClasses that every API server has.
 SYSTEM_CLASSES = {
     name: PriorityClass(name, value)
     for name, value in (("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000))
-}  # Which every API server has.
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PodCreation:
     """
-    What kube-apiserver heeds when it creates a Pod; classes by their names, LimitRanges by their namespaces.
+    What kube-apiserver heeds when it creates a Pod.
 
-    Where none of a kind is there it is not known whether there are any: a file may lack them.
+    Where a mapping is empty, it is unknown whether the cluster has such objects: a file may lack them.
     """
 
     features: Features = LATEST
-    priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
-    runtimes: Mapping[str, RuntimeClass] = field(default_factory=dict)
-    limit_ranges: Mapping[str, Sequence[LimitRange]] = field(default_factory=dict)
+    priorities: Mapping[str, PriorityClass] = field(default_factory=dict)  # By name.
+    runtimes: Mapping[str, RuntimeClass] = field(default_factory=dict)  # By name.
+    limit_ranges: Mapping[str, Sequence[LimitRange]] = field(default_factory=dict)  # By namespace.
 
     @property
     def default_priority(self) -> PriorityClass:
         """
-        The class of a Pod that names none; of several that are the default, that of the lowest value.
+        The class of a Pod that names none: of several defaults the one with the lowest value.
 
         upstream: admission.go:Plugin.getDefaultPriority (v1.37)
         """
-        defaults = [(of.value, of.name, of) for of in self.priorities.values() if of.global_default]
+        defaults = [
+            (default.value, default.name, default) for default in self.priorities.values() if default.global_default
+        ]
         return min(defaults)[-1] if defaults else PriorityClass("", 0)
 
 
 _DEFAULT_TOLERATIONS = tuple(
     [
-        {"key": of.key, "operator": of.operator, "effect": of.effect, "tolerationSeconds": seconds}
-        for of, seconds in ADDED_TOLERATIONS
+        {
+            "key": toleration.key,
+            "operator": toleration.operator,
+            "effect": toleration.effect,
+            "tolerationSeconds": seconds,
+        }
+        for toleration, seconds in ADDED_TOLERATIONS
     ]
 )
-BARE_CREATION = PodCreation()  # Where no class is known.
+BARE_CREATION = PodCreation()  # Knows no objects of the cluster.
 
 
 class CreatedPod(NamedTuple):
-    """A Pod as it would be stored; `added` is what a person may look for in vain, and `errors` why it is refused."""
+    """A Pod as it would be stored."""
 
     raw: Raw
-    added: tuple[str, ...] = ()
-    errors: tuple[FieldError, ...] = ()
+    added: tuple[str, ...] = ()  # In words: what a person would look for in vain in the file.
+    errors: tuple[FieldError, ...] = ()  # Why it is refused.
 
 
 class _Admitted(NamedTuple):
-    """The spec of a Pod after a plugin, what it has added, and why it refuses the Pod."""
+    """The spec of a Pod after one admission plugin, what the plugin has added, and why it refuses the Pod."""
 
     spec: Raw
     added: Sequence[str] = ()
@@ -132,11 +140,11 @@ class _Admitted(NamedTuple):
 
 
 def read_creation(others: Mapping[ObjectKey, Raw], features: Features) -> PodCreation:
-    """Return what kube-apiserver heeds in a cluster that has these objects; what has the wrong type is left out."""
+    """Read what kube-apiserver heeds in a cluster that has these objects; what has the wrong type is left out."""
     priorities, runtimes = dict[str, PriorityClass](), dict[str, RuntimeClass]()
     limit_ranges = dict[str, list[LimitRange]]()
-    read = sorted((key, raw) for key, raw in others.items() if key[:2] in _CLASS_KINDS)
-    for (_, kind, namespace, name), raw in read:
+    heeded = sorted((key, raw) for key, raw in others.items() if key[:2] in _CLASS_KINDS)
+    for (_, kind, namespace, name), raw in heeded:
         if kind == "PriorityClass":
             policy, value = texts_at(raw, "preemptionPolicy")[0] or PREEMPTS, integer(raw.get("value")) or 0
             priorities[name] = PriorityClass(name, value, policy, raw.get("globalDefault") is True)
@@ -154,7 +162,7 @@ _CLASS_KINDS = {("scheduling.k8s.io", "PriorityClass"), ("node.k8s.io", "Runtime
 
 def _read_limit_range(name: str, raw: Raw) -> LimitRange:
     """
-    Return a LimitRange with its own defaults.
+    Read a LimitRange, with the defaults that it gets itself.
 
     upstream: defaults.go:SetDefaults_LimitRangeItem (v1.37)
     """
@@ -168,7 +176,7 @@ def _read_limit_range(name: str, raw: Raw) -> LimitRange:
 
 
 def heeded_classes(pod: Raw) -> Iterator[str]:
-    """Yield the kinds, as resources, by whose objects kube-apiserver would add to a new Pod."""
+    """Yield the resources of the kinds whose objects may change this Pod when it is created."""
     spec = as_mapping(pod.get("spec"))
     name, runtime = texts_at(spec, "priorityClassName", "runtimeClassName")
     if "priority" not in spec and name not in SYSTEM_CLASSES:
@@ -180,23 +188,26 @@ def heeded_classes(pod: Raw) -> Iterator[str]:
 
 
 def _requests_of(spec: Raw) -> list[Raw]:
-    """Return what each container requests."""
+    """Return the requests of each container."""
     containers = [container for name in CONTAINER_FIELDS for container in as_list(spec.get(name))]
     return [as_mapping(value_at(container, REQUESTS)) for container in containers]
 
 
 def created(pod: Raw, creation: PodCreation) -> CreatedPod:
     """
-    Return a raw Pod that is not there yet as kube-apiserver would store it; what has the wrong type stays as it is.
+    Return a raw Pod that does not exist yet as kube-apiserver would store it; what has the wrong type stays as it is.
 
-    A Pod with a uid was stored before, so that its label keys are merged already.
+    A Pod with a uid was stored before, so its label keys are already merged.
     """
     spec, added, errors = pod.get("spec"), list[str](), list[FieldError]()
     if not isinstance(spec, dict):
         return CreatedPod(pod)
-    level = {"resources": spec["resources"]} if "resources" in spec else {}
-    last = creation.features.pod_defaults_last
-    admitted: Raw = {name: value for name, value in spec.items() if name != "resources"} if last else spec
+    # Since 1.37 the Pod-level resources get their defaults last: they are left out until then.
+    pod_level = {"resources": spec["resources"]} if "resources" in spec else {}
+    pod_level_last = creation.features.pod_defaults_last
+    admitted: Raw = spec
+    if pod_level_last:
+        admitted = {name: value for name, value in spec.items() if name != "resources"}
     admitted = _with_host_ports(with_default_requests(_without_mount_options(admitted)))
     namespace = texts_at(pod, "metadata.namespace")[0]
     for plugin in _ADMISSION_PLUGINS:
@@ -204,15 +215,15 @@ def created(pod: Raw, creation: PodCreation) -> CreatedPod:
         admitted = step.spec
         added += step.added
         errors += step.errors
-    if level and last:
-        admitted = with_default_requests({**admitted, **level})
+    if pod_level and pod_level_last:
+        admitted = with_default_requests({**admitted, **pod_level})
     if creation.features.affinity_keys_merge and not read_pod(pod).stored:
         admitted = _with_merged_label_keys(admitted, labels_in(pod))
     return CreatedPod({**pod, "spec": admitted}, tuple(added), tuple(errors))
 
 
 def _each_container(spec: Raw, change: Callable[[object], object]) -> Raw:
-    """Return the spec with each of its containers and init containers changed, but for those of a wrong type."""
+    """Return the spec with each container and init container changed, except those of a wrong type."""
     changed = dict(spec)
     for name in CONTAINER_FIELDS:
         if isinstance(containers := spec.get(name), list):
@@ -235,15 +246,15 @@ def _without_options(container: object) -> object:
     mounts = as_list(value_at(container, ("volumeMounts",)))
     if not any("bindMountOptions" in as_mapping(mount) for mount in mounts):
         return container
-    left = [
+    without_options = [
         {name: value for name, value in as_mapping(mount).items() if name != "bindMountOptions"} for mount in mounts
     ]
-    return with_value(container, ("volumeMounts",), left)
+    return with_value(container, ("volumeMounts",), without_options)
 
 
 def _with_host_ports(spec: Raw) -> Raw:
     """
-    Return the spec of a Pod whose ports, on the host's network, are those of the host.
+    Return the spec with hostPort set to containerPort, if the Pod is on the host's network.
 
     upstream: defaults.go:defaultHostNetworkPorts (v1.37)
     """
@@ -273,19 +284,19 @@ def _limit_ranger(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted
         before = _requests_of(spec)
         spec = _each_container(spec, partial(_limited, limit_range=limit_range))
         pairs = zip(before, _requests_of(spec), strict=True)
-        given = {name: amount for old, new in pairs for name, amount in new.items() if name not in old}
-        if given:
-            amounts = _listed([f"{amount} {name}" for name, amount in sorted(given.items())])
-            each = " for each container that does not request it" if len(before) > 1 else ""
-            added.append(f"a request of {amounts}{each} (LimitRange {namespace}/{limit_range.name})")
+        new_requests = {name: amount for old, new in pairs for name, amount in new.items() if name not in old}
+        if new_requests:
+            amounts = _listed([f"{amount} {name}" for name, amount in sorted(new_requests.items())])
+            whose = " for each container that does not request it" if len(before) > 1 else ""
+            added.append(f"a request of {amounts}{whose} (LimitRange {namespace}/{limit_range.name})")
     return _Admitted(spec, added)
 
 
 def _limited(container: object, limit_range: LimitRange) -> object:
-    """Return a container with the amounts that it does not state."""
+    """Give a container the amounts that it does not state."""
     for path, defaults in ((LIMITS, limit_range.limits), (REQUESTS, limit_range.requests)):
         stated, resources = value_at(container, path), value_at(container, path[:1])
-        if defaults and all(isinstance(given, dict | None) for given in (stated, resources)):
+        if defaults and isinstance(stated, dict | None) and isinstance(resources, dict | None):
             container = with_value(container, path, {**defaults, **as_mapping(stated)})
     return container
 
@@ -296,29 +307,30 @@ def _listed(names: Sequence[str]) -> str:
 
 def _priority(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted:
     """
-    Give the Pod the priority of its PriorityClass; where no class is known, only that of a class of the system.
+    Give the Pod the priority of its PriorityClass; where no class is known, only that of a system class.
 
     upstream: admission.go:Plugin.admitPod (v1.37)
     """
-    name, known = texts_at(spec, "priorityClassName")[0], creation.priorities
-    of = known.get(name) or SYSTEM_CLASSES.get(name) if name else creation.default_priority
-    if of is None and known:
+    name, classes = texts_at(spec, "priorityClassName")[0], creation.priorities
+    priority_class = classes.get(name) or SYSTEM_CLASSES.get(name) if name else creation.default_priority
+    if priority_class is None and classes:
         return _Admitted(spec, errors=[_no_class(("spec", "priorityClassName"), name, "PriorityClass")])
-    if of is None or not (known or name):
+    if priority_class is None or not (classes or name):
         return _Admitted(spec)
     stated = integer(spec.get("priority"))
-    if stated is not None and stated != of.value:
-        detail = f"wanted {of.value}, that of its PriorityClass, or none; {_REFUSED}"
+    if stated is not None and stated != priority_class.value:
+        detail = f"wanted {priority_class.value}, that of its PriorityClass, or none; {_REFUSED}"
         return _Admitted(spec, errors=[FieldError(FORBIDDEN, ("spec", "priority"), stated, detail)])
     policy = texts_at(spec, "preemptionPolicy")[0]
-    if policy not in ("", of.preemption_policy):
-        detail = f"wanted {of.preemption_policy}, that of its PriorityClass, or none; {_REFUSED}"
+    if policy not in ("", priority_class.preemption_policy):
+        detail = f"wanted {priority_class.preemption_policy}, that of its PriorityClass, or none; {_REFUSED}"
         return _Admitted(spec, errors=[FieldError(FORBIDDEN, ("spec", "preemptionPolicy"), policy, detail)])
-    completed = {**spec, "priority": of.value, "preemptionPolicy": of.preemption_policy}
-    if not of.name:
+    completed = {**spec, "priority": priority_class.value, "preemptionPolicy": priority_class.preemption_policy}
+    if not priority_class.name:
         return _Admitted(completed)
-    completed["priorityClassName"] = of.name
-    return _Admitted(completed, [f"priority {of.value} (PriorityClass {of.name})"] if stated is None else ())
+    completed["priorityClassName"] = priority_class.name
+    added = f"priority {priority_class.value} (PriorityClass {priority_class.name})"
+    return _Admitted(completed, [added] if stated is None else ())
 
 
 def _no_class(path: FieldPath, name: str, kind: str) -> FieldError:
@@ -327,7 +339,7 @@ def _no_class(path: FieldPath, name: str, kind: str) -> FieldError:
 
 def _default_tolerations(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted:
     """
-    Have the Pod tolerate for a while nodes that are not ready, or not reached, unless it says something of them.
+    Have the Pod tolerate for a while that its node is not ready or unreachable, unless it has a toleration for that.
 
     upstream: admission.go:Plugin.Admit (v1.37)
     """
@@ -347,26 +359,26 @@ def _runtime_class(spec: Raw, namespace: str, creation: PodCreation) -> _Admitte
     upstream: admission.go:RuntimeClass.Admit (v1.37)
     """
     name = texts_at(spec, "runtimeClassName")[0]
-    of = creation.runtimes.get(name)
-    if of is None and name and creation.runtimes:
+    runtime_class = creation.runtimes.get(name)
+    if runtime_class is None and name and creation.runtimes:
         return _Admitted(spec, errors=[_no_class(("spec", "runtimeClassName"), name, "RuntimeClass")])
-    if of is None:
+    if runtime_class is None:
         return _Admitted(spec)
     completed, added = dict(spec), []
     node_selector = as_mapping(spec.get("nodeSelector"))
-    for key, value in of.node_selector.items():
+    for key, value in runtime_class.node_selector.items():
         if node_selector.get(key, value) != value:
             detail = f'its RuntimeClass {name} has "{value}"; {_REFUSED}'
             error = FieldError(FORBIDDEN, ("spec", "nodeSelector", key), node_selector[key], detail)
             return _Admitted(spec, errors=[error])
-    if of.overhead and not spec.get("overhead"):
-        completed["overhead"] = of.overhead
+    if runtime_class.overhead and not spec.get("overhead"):
+        completed["overhead"] = runtime_class.overhead
         added.append("overhead")
-    if not of.node_selector.items() <= node_selector.items():
-        completed["nodeSelector"] = {**node_selector, **of.node_selector}
+    if not runtime_class.node_selector.items() <= node_selector.items():
+        completed["nodeSelector"] = {**node_selector, **runtime_class.node_selector}
         added.append("nodeSelector")
     written = as_list(spec.get("tolerations"))
-    if of.tolerations and (merged := _merged_tolerations(written, of.tolerations)) != written:
+    if runtime_class.tolerations and (merged := _merged_tolerations(written, runtime_class.tolerations)) != written:
         completed["tolerations"] = merged
         added.append("tolerations")
     return _Admitted(completed, [f"{_listed(added)} of RuntimeClass {name}"] if added else ())
@@ -374,18 +386,18 @@ def _runtime_class(spec: Raw, namespace: str, creation: PodCreation) -> _Admitte
 
 def _merged_tolerations(written: Sequence[object], more: Sequence[object]) -> list[object]:
     """
-    Return both lists as one, without a toleration that tolerates nothing that another one does not.
+    Return both lists as one, without the tolerations that another one covers.
 
     upstream: tolerations.go:MergeTolerations (v1.37)
     """
-    together = [*written, *more]
-    read = [_read_toleration(raw) for raw in together]
-    kept = list[int]()
-    for i, toleration in enumerate(read):
-        later = any(other != toleration and _covers(other, toleration) for other in read[i + 1 :])
-        if not (later or any(_covers(read[j], toleration) for j in kept)):
-            kept.append(i)
-    return [together[i] for i in kept]
+    raw_tolerations = [*written, *more]
+    tolerations = [_read_toleration(raw) for raw in raw_tolerations]
+    needed = list[int]()
+    for i, toleration in enumerate(tolerations):
+        covered_later = any(other != toleration and _covers(other, toleration) for other in tolerations[i + 1 :])
+        if not (covered_later or any(_covers(tolerations[j], toleration) for j in needed)):
+            needed.append(i)
+    return [raw_tolerations[i] for i in needed]
 
 
 def _read_toleration(raw: object) -> LimitedToleration:
@@ -395,7 +407,7 @@ def _read_toleration(raw: object) -> LimitedToleration:
 
 def _covers(wide: LimitedToleration, narrow: LimitedToleration) -> bool:
     """
-    Return whether the first tolerates all that the second does.
+    Whether the first tolerates all that the second does.
 
     upstream: tolerations.go:isSuperset (v1.37)
     """
@@ -413,12 +425,13 @@ def _covers(wide: LimitedToleration, narrow: LimitedToleration) -> bool:
     )
 
 
+# In the order in which kube-apiserver runs them.
 _ADMISSION_PLUGINS = (_limit_ranger, _priority, _default_tolerations, _runtime_class)
 
 
 def _with_merged_label_keys(spec: Raw, labels: Labels) -> Raw:
     """
-    Return the spec of a Pod with these labels, and the label keys of its affinity to other Pods in their selectors.
+    Merge matchLabelKeys and mismatchLabelKeys of a Pod's affinity into the selectors, with the Pod's labels.
 
     upstream: strategy.go:mutatePodAffinity (v1.37)
     """
@@ -427,14 +440,15 @@ def _with_merged_label_keys(spec: Raw, labels: Labels) -> Raw:
             path: FieldPath = ("affinity", kind, when)
             for i, term in enumerate(as_list(value_at(spec, path))):
                 if expressions := _expressions(value_at(term, below), labels):
-                    at = (*path, i, *below, "labelSelector", "matchExpressions")
-                    spec = as_mapping(with_value(spec, at, [*as_list(value_at(spec, at)), *expressions]))
+                    in_selector = (*path, i, *below, "labelSelector", "matchExpressions")
+                    merged = [*as_list(value_at(spec, in_selector)), *expressions]
+                    spec = as_mapping(with_value(spec, in_selector, merged))
     return spec
 
 
 def _expressions(term: object, labels: Labels) -> Sequence[Raw]:
     """
-    Return what the label keys of a term ask of the labels of other Pods; nothing where it has no selector.
+    Return the requirements that the label keys of a term mean; none where it has no selector.
 
     upstream: strategy.go:applyMatchLabelKeysAndMismatchLabelKeys (v1.37)
     """

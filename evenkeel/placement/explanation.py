@@ -24,55 +24,43 @@ from webhook.spread.nodes import Nodes, NodeSet, union
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """
-    One value of a topology key: `match_num` Pods are counted there; `skew` is that if the incoming Pod is placed there.
-
-    It is `eligible` if the constraint counts any of its nodes.  It `passes` if the constraint lets the Pod in; a soft
-    one always does.  `open` are its nodes on which the Pod could run, `shut` those that another plugin refuses.
-    """
+    """One value of a topology key, as a constraint sees it."""
 
     value: str
-    match_num: int
-    skew: int
+    match_num: int  # The number of Pods that are counted there.
+    skew: int  # If the incoming Pod is placed there.
     nodes: NodeSet
-    eligible: bool
-    passes: bool
-    open: NodeSet
-    shut: NodeSet
+    eligible: bool  # The constraint counts any of its nodes.
+    passes: bool  # The constraint lets the Pod in; a soft one always does.
+    open: NodeSet  # Its nodes on which the Pod could run.
+    shut: NodeSet  # Its nodes that another plugin refuses.
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintExplained:
-    """A constraint in force with its domains, by their values; `unlabelled` are the nodes without its key."""
+    """A constraint in force with what it counts."""
 
     constraint: Constraint
     min_match_num: int
     self_match_num: int
-    domains: tuple[Domain, ...]
-    unlabelled: NodeSet
+    domains: tuple[Domain, ...]  # In the order of their values.
+    unlabelled: NodeSet  # The nodes without its key.
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """
-    What the scheduler's arithmetic says of one Pod in one cluster.
-
-    `messages` are what kube-scheduler may say of a Pod that fits nowhere, and `preemption` is what comes of that, None
-    where it does not get as far.  `scores` are by plugin and by the name of the node, `total` is their weighted sum;
-    both are empty where the scheduler scores nothing.  `gaps` are what
-    is not computed, `volume_gaps` those of volumes.  `claims` are those of the Pod.
-    """
+    """What the scheduler's arithmetic says of one Pod in one cluster."""
 
     cycle: Cycle
     feasibility: Feasibility
     constraints: tuple[ConstraintExplained, ...]
-    messages: tuple[str, ...]
-    scores: Mapping[str, Mapping[str, int]]
-    total: Mapping[str, int]
-    gaps: tuple[str, ...] = ()
-    claims: tuple[ClaimReach, ...] = ()
-    volume_gaps: tuple[VolumeGap, ...] = ()
-    preemption: Preemption | None = None
+    messages: tuple[str, ...]  # What kube-scheduler may say of a Pod that fits nowhere: one of these.
+    scores: Mapping[str, Mapping[str, int]]  # By plugin and by name of the node; empty where nothing is scored.
+    total: Mapping[str, int]  # The weighted sum of the scores by name of the node.
+    gaps: tuple[str, ...] = ()  # What is not computed, in a few words each.
+    claims: tuple[ClaimReach, ...] = ()  # Those of the Pod.
+    volume_gaps: tuple[VolumeGap, ...] = ()  # What is not computed of its volumes.
+    preemption: Preemption | None = None  # None where kube-scheduler does not get as far.
 
     @property
     def nodes(self) -> Nodes:
@@ -80,24 +68,24 @@ class Explanation:
 
     @property
     def message(self) -> str:
-        """What kube-scheduler would say of a Pod that fits nowhere, as far as that is certain; else ""."""
+        """What kube-scheduler would say of a Pod that fits nowhere, as far as that is certain; "" if the Pod fits."""
         return self.messages[0] if len(self.messages) == 1 else self.of_filters
 
     @property
     def of_filters(self) -> str:
-        """What kube-scheduler would say of the filters, without what it adds of preemption."""
+        """What kube-scheduler would say of the filters, without what it adds about preemption."""
         return message(self.cycle, self.feasibility)
 
     def agrees(self, said: str) -> bool:
-        """Return whether kube-scheduler says what is computed here."""
+        """Whether kube-scheduler has said what is computed here."""
         return agrees(said, self.messages, self.of_filters, self.gaps)
 
 
 def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
     """
-    Explain everything that filter, score and preemption say of the Pod; the constraints are in the Pod's order.
+    Explain what filters, scores and preemption say of the Pod.
 
-    `unmodelled` is what the Pod uses that is not computed.
+    `unmodelled` are features that the Pod uses and that are not computed.
     """
     framework, nodes = Framework(cycle), cycle.snapshot.nodes
     feasibility = framework.feasibility()
@@ -146,9 +134,9 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
 
 def agrees(said: str, computed: Sequence[str], of_filters: str, gaps: Sequence[str]) -> bool:
     """
-    Return whether kube-scheduler says what we compute, which is one of several texts.
+    Whether kube-scheduler has said one of the texts that we compute.
 
-    Where not all is judged, only what it says `of_filters` is compared.
+    Where there are gaps, only the beginning is compared: what it says of the filters.
     """
     if gaps:
         return bool(of_filters) and f"{said} ".startswith(f"{of_filters} ")

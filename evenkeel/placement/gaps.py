@@ -21,7 +21,7 @@ RESOURCE_CLAIMS, GROUP = "dynamic resources", "its scheduling group"
 LABELS_OF_NAMESPACES = "labels of namespaces"
 DEVICES, NOMINATED = "devices of DeviceClasses", "nominated Pods"
 DISRUPTION_BUDGETS, CHOICE = "PodDisruptionBudgets", "the choice of Pods to preempt"
-SINGLE = (GROUP, CHOICE, FREE_STORAGE)
+SINGLE = (GROUP, CHOICE, FREE_STORAGE)  # Those that take a verb in the singular.
 
 
 def used_by(spec: Raw) -> Iterator[str]:
@@ -33,19 +33,21 @@ def used_by(spec: Raw) -> Iterator[str]:
 
 
 def in_words(gaps: Sequence[str]) -> str:
-    """Return a sentence without its end, such as `volumes and preemption are not judged`."""
+    """Return a sentence without a full stop, such as `volumes and preemption are not judged`."""
     *others, last = gaps
-    single = not others and (last in SINGLE or last.startswith(A_PLUGIN))
-    return f"{', '.join(others)}{' and ' * bool(others)}{last} {'is' if single else 'are'} not judged"
+    if others:
+        return f"{', '.join(others)} and {last} are not judged"
+    single = last in SINGLE or last.startswith(A_PLUGIN)
+    return f"{last} {'is' if single else 'are'} not judged"
 
 
 def gaps(cycle: Cycle, feasibility: Feasibility, preemption: Preemption | None, uses: Sequence[str]) -> tuple[str, ...]:
-    """Return what is not computed of an attempt for a Pod, which `uses` these features."""
+    """Return what is not computed of an attempt; `uses` are features of the Pod that used_by yields."""
     return (*_of_runs(cycle, uses), *_of_attempt(cycle, feasibility, preemption))
 
 
 def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
-    """Return what is not simulated of Pods that `use` these features."""
+    """Return what is not simulated of Pods; `uses` are their features that used_by yields."""
     nominated = (NOMINATED,) if any(nominated.may_be_assumed for nominated in cycle.snapshot.nominated) else ()
     return (*_of_runs(cycle, uses), *_devices(cycle), *nominated)
 
@@ -71,17 +73,17 @@ def _volumes(cycle: Cycle) -> list[str]:
 
 
 def _namespaces(cycle: Cycle) -> Iterator[str]:
-    """Yield what is missing where a term selects namespaces by labels, and those of one that matters are not known."""
+    """Yield a gap where a term selects namespaces by labels, and the labels of a namespace that matters are unknown."""
     snapshot, pod, own = cycle.snapshot, cycle.pod, cycle.pod.pod_affinity
-    there = (
+    pods_in_unknown_namespaces = (
         (namespace, group.labels)
-        for of_namespaces in (snapshot.pods, snapshot.terminating)
-        for namespace, groups in of_namespaces.items()
+        for by_namespace in (snapshot.pods, snapshot.terminating)
+        for namespace, groups in by_namespace.items()
         if namespace not in snapshot.namespaces
         for group in groups.values()
     )
     selects = own is not None and any(
-        _may_select(term, namespace, labels) for namespace, labels in there for term in own.terms
+        _may_select(term, namespace, labels) for namespace, labels in pods_in_unknown_namespaces for term in own.terms
     )
     if selects or (
         pod.namespace not in snapshot.namespaces
@@ -91,7 +93,7 @@ def _namespaces(cycle: Cycle) -> Iterator[str]:
 
 
 def _may_select(term: PodTerm, namespace: str, labels: Labels) -> bool:
-    """Return whether a term selects a Pod if the labels of its namespace are those that the term asks for."""
+    """Whether a term selects a Pod if the Pod's namespace has the labels that the term asks for."""
     return (
         bool(term.namespace_selector.requirements)
         and namespace not in term.namespaces
@@ -110,8 +112,8 @@ def _lacks_any(cycle: Cycle, scalars: Sequence[tuple[str, int]]) -> bool:
 
 def _assumed_decide(cycle: Cycle, feasibility: Feasibility) -> bool:
     """
-    Return whether another node would pass, or another reason refuse one, if those nominated Pods ran on their nodes
-    that kube-scheduler has perhaps placed already.
+    Whether the result would be another if the nominated Pods that kube-scheduler has perhaps placed already ran on
+    their nodes: another node would pass, or another reason refuse one.
 
     upstream: schedule_one.go:Scheduler.prepareForBindingCycle (v1.37)
     """
@@ -120,8 +122,8 @@ def _assumed_decide(cycle: Cycle, feasibility: Feasibility) -> bool:
     placed = [nominated for nominated in assumed if (nominated.namespace, nominated.name) != own]
     if not placed:
         return False
-    left = tuple([nominated for nominated in cycle.snapshot.nominated if nominated not in placed])
-    framework = Framework(replace(cycle, snapshot=replace(cycle.snapshot, nominated=left)))
+    still_nominated = tuple([nominated for nominated in cycle.snapshot.nominated if nominated not in placed])
+    framework = Framework(replace(cycle, snapshot=replace(cycle.snapshot, nominated=still_nominated)))
     for nominated in placed:
         node, pod = nominated.pod.node, nominated.pod
         framework.add_pods(pod.info(nominated.namespace), node, 1)

@@ -1,4 +1,4 @@
-"""The constraints that evenkeel gives Pods without any: of a workload, those that its newest Pod was given."""
+"""The constraints that evenkeel gives Pods without any, inferred from what the newest Pod of a workload was given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenkeel.placement.subject import PlacementSubject, maker_of
 from webhook.kubernetes.fields import Raw, as_list, as_mapping
 from webhook.kubernetes.references import ObjectKey
 
-# The constraints that a Pod without any is given as it is made; None for those of kube-scheduler.
+# Returns the constraints that a Pod without any is given when it is created; None for those of kube-scheduler.
 DefaultsOf = Callable[[PlacementSubject], Sequence[dict[str, object]] | None]
 
 
@@ -19,10 +19,10 @@ def none_given(subject: PlacementSubject) -> None:
 
 def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> DefaultsOf:
     """
-    Return, for the next Pod of a workload, the constraints, without selectors, that evenkeel gave its newest Pod.
+    Return a function that gives the next Pod of a workload the constraints that evenkeel gave its newest Pod.
 
-    They are the best that is known of the policy in force. None if it has no Pod, if the newest was given none, or for
-    no workload; `others` holds what owns Pods.
+    That is the best guess at the policy in force.  They have no selectors.  None if the workload has no Pod, its newest
+    Pod was given none, or nothing made the Pod.  `others` holds what owns Pods.
     """
     newest: dict[ObjectKey, PodObject] = {}
     for pod in map(read_pod, pods):

@@ -21,7 +21,7 @@ from webhook.kubernetes.labels import is_subdomain, label_key_errors, label_valu
 from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.workload import parse_workloads
 
-SpecEdit = Callable[[Raw], Raw]  # Returns the Pod spec of a template as it is wanted; the same one if it cannot be.
+SpecEdit = Callable[[Raw], Raw]  # Changes the Pod spec of a template; returns the same one if it cannot.
 
 
 class JsonPatch(NamedTuple):
@@ -32,43 +32,40 @@ class JsonPatch(NamedTuple):
 
 
 class ClusterEdit(NamedTuple):
-    """
-    What kubectl does to objects of the cluster: its verb with what follows, and the `names` of all objects in it.
+    """What kubectl does to objects of the cluster."""
 
-    `values` are keys and values of labels or taints in it, "" for one without a value, `patch` a JSON patch in it.
-    """
-
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...]  # What follows `kubectl`.
+    # Parts of the arguments that are checked before the command is printed: those of a file may be anything.
     names: tuple[str, ...]
-    values: tuple[str, ...] = ()
-    patch: JsonPatch | None = None
+    values: tuple[str, ...] = ()  # Keys and values of labels or taints in turn; "" for no value.
+    patch: JsonPatch | None = None  # The JSON patch in the arguments.
 
 
 ObjectEdit = ClusterEdit | SpecEdit
 
 
 class Template(NamedTuple):
-    """The Pod `spec` in the template of a workload, at a path of the object; `pod` is that of the Pod which waits."""
+    """The template of a workload of which a Pod waits."""
 
     ref: ObjectRef
-    path: FieldPath
-    spec: Raw
-    pod: Raw
+    path: FieldPath  # That of the Pod spec in the object.
+    spec: Raw  # The Pod spec of the template.
+    pod: Raw  # The spec of the Pod that waits.
 
 
 class Command(NamedTuple):
-    """One command: what follows `kubectl`; `patch` is that which it applies, if it applies one."""
+    """One command of kubectl."""
 
-    arguments: tuple[str, ...]
-    patch: JsonPatch | None = None
+    arguments: tuple[str, ...]  # What follows `kubectl`.
+    patch: JsonPatch | None = None  # The JSON patch in them.
 
     def __str__(self) -> str:
-        """Return it as a shell reads it."""
+        """The command as a shell reads it."""
         return join(("kubectl", *self.arguments))
 
 
 def read_template(raw: Raw | None, pod: Raw, kinds: Kinds = KINDS) -> Template | None:
-    """Return the template of a workload that has one, for a Pod with a spec; None where it may not be changed."""
+    """Return the template of a workload for a Pod with this spec; None if there is not one that may be changed."""
     if raw is None:
         return None
     ref = ObjectRef.of(raw)
@@ -81,41 +78,39 @@ def read_template(raw: Raw | None, pod: Raw, kinds: Kinds = KINDS) -> Template |
 
 
 def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> tuple[Command, ...]:
-    """Return the commands that make all these edits; none where one of them cannot be written as a command."""
-    made: list[Command] = []
-    of_spec = [edit for edit in edits or () if not isinstance(edit, ClusterEdit)]
+    """Return the commands that make all these edits; none if one of them cannot be written as a command."""
+    written: list[Command] = []
+    spec_edits = [edit for edit in edits or () if not isinstance(edit, ClusterEdit)]
     for edit in edits or ():
         if isinstance(edit, ClusterEdit):
             if not _is_valid(edit):
                 return ()
-            made.append(Command(edit.arguments, edit.patch))
-        elif edit is of_spec[0]:  # One patch makes all changes of the template.
-            patch = _patch(template, of_spec) if template is not None else None
+            written.append(Command(edit.arguments, edit.patch))
+        elif edit is spec_edits[0]:  # One patch makes all changes of the template.
+            patch = _patch(template, spec_edits) if template is not None else None
             if patch is None:
                 return ()
-            made.append(_patching(patch))
-    return tuple(made)
+            written.append(_patching(patch))
+    return tuple(written)
 
 
 def deleting(namespace: str, *names: str) -> ClusterEdit:
-    """Return how Pods are deleted."""
     return ClusterEdit(("delete", "pod", *names, "-n", namespace), (namespace, *names))
 
 
 def patching(ref: ObjectRef, *operations: Mapping[str, object]) -> ClusterEdit:
-    """Return how an object is patched."""
     command = _patching(JsonPatch(ref, operations))
     return ClusterEdit(command.arguments, (ref.namespace, ref.name), patch=command.patch)
 
 
 def asking(namespace: str, pod: str) -> str:
-    """Return the command that explains a Pod, as a shell reads it; without the Pod if nobody could name it."""
-    named = (f"pod/{pod}", "-n", namespace) if is_subdomain(pod) and is_subdomain(namespace) else ()
-    return join(("evenkeel", "explain", *named))
+    """Return the command that explains a Pod, as a shell reads it; without the Pod if its name is not valid."""
+    pod_arguments = (f"pod/{pod}", "-n", namespace) if is_subdomain(pod) and is_subdomain(namespace) else ()
+    return join(("evenkeel", "explain", *pod_arguments))
 
 
 def _is_valid(edit: ClusterEdit) -> bool:
-    """Return whether Kubernetes has objects of these names: those of a file may be anything."""
+    """Whether Kubernetes accepts these names, keys and values: those of a file may be anything."""
     keys, values = edit.values[::2], edit.values[1::2]
     return (
         bool(edit.names)
@@ -126,7 +121,7 @@ def _is_valid(edit: ClusterEdit) -> bool:
 
 
 def _patch(template: Template, edits: Sequence[SpecEdit]) -> JsonPatch | None:
-    """Return the patch that makes the edits in a template; None where one of them cannot be made there."""
+    """Return the patch that makes the edits in a template; None if one of them cannot be made there."""
     ref, spec = template.ref, template.spec
     if not all(map(is_subdomain, (ref.name, ref.namespace, ref.kind.lower(), *filter(None, (ref.group,))))):
         return None  # A file may name its objects as it likes.
@@ -146,47 +141,49 @@ def _patch(template: Template, edits: Sequence[SpecEdit]) -> JsonPatch | None:
 
 def _is_of_template(name: str, template: Template) -> bool:
     """
-    Return whether the Pod has this field from the template, as far as a change of it depends on what is there.
+    Whether the Pod has this field from the template, as far as a change of it depends on the old value.
 
-    A Pod of an old revision has another, and so has one to which admission has added something.
+    A Pod of an old revision has another value, and so has one to which admission has added something.
     """
-    written, of_pod = template.spec.get(name), template.pod.get(name)
+    in_template, in_pod = template.spec.get(name), template.pod.get(name)
     if name in ("affinity", "nodeSelector"):
-        return (written or {}) == (of_pod or {})
+        return (in_template or {}) == (in_pod or {})
     if name != "containers":
         return True
     requests = {
         as_mapping(container).get("name"): value_at(container, ("resources", "requests"))
-        for container in as_list(of_pod)
+        for container in as_list(in_pod)
         if isinstance(as_mapping(container).get("name"), str)
     }
     return all(
         requests.get(as_mapping(container).get("name")) == value_at(container, ("resources", "requests"))
-        for container in as_list(written)
+        for container in as_list(in_template)
         if isinstance(as_mapping(container).get("name"), str)
     )
 
 
 def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object]]:
     """
-    Yield how one object becomes the other; a field that is absent tests as null.
+    Yield the operations that make one object the other; the test of an absent field is for null.
 
-    Of containers only some fields are read, so these are no list that may be written whole.
+    The list of containers is not written whole: of containers only some fields are read.
     """
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
-        at = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+        field_path = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from _operations(at, old, new)
+            yield from _operations(field_path, old, new)
         elif name == "containers":
             for i, (container, changed) in enumerate(zip(as_list(old), as_list(new), strict=True)):
-                yield from _operations(f"{at}/{i}", as_mapping(container), as_mapping(changed))
+                yield from _operations(f"{field_path}/{i}", as_mapping(container), as_mapping(changed))
         else:
-            yield {"op": "test", "path": at, "value": old}
-            how = {"op": "remove"} if new is None else {"op": "add" if old is None else "replace"}
-            yield {**how, "path": at, **({} if new is None else {"value": new})}
+            yield {"op": "test", "path": field_path, "value": old}
+            if new is None:
+                yield {"op": "remove", "path": field_path}
+            else:
+                yield {"op": "add" if old is None else "replace", "path": field_path, "value": new}
 
 
 def _patching(patch: JsonPatch) -> Command:

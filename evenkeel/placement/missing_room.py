@@ -9,12 +9,12 @@ from evenkeel.scheduler.pod_counts import Requests, Scalars, Usage
 from evenkeel.scheduler.resource_fit import CPU, MEMORY, STORAGE, Lack
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 
-LEAST_LEFT = 4  # Of a request a quarter: a Pod that asks for less does not do the same work.
+LEAST_LEFT = 4  # A request is lowered to a quarter at most: with less a Pod does not do the same work.
 _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
 
 
 def in_words(lack: Lack) -> str:
-    """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
+    """Say what is lacking: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
     parts = [f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}"] if lack.pods else []
     parts += [f"{_cpu(lack.milli_cpu)} of cpu"] if lack.milli_cpu else []
     for name, amount in ((MEMORY, lack.memory), (STORAGE, lack.ephemeral_storage)):
@@ -24,9 +24,10 @@ def in_words(lack: Lack) -> str:
 
 
 def lowering_in_words(requests: Requests, lack: Lack) -> str:
-    """Return requests that are lowered by so much, exactly: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
-    left = dict(amounts(lowered(requests, lack)))
-    changed = [(name, before, left[name]) for name, before in amounts(requests) if before != left[name]]
+    """Say how requests are lowered, exactly: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
+    after_by_name = dict(amounts(lowered(requests, lack)))
+    changes = [(name, before, after_by_name[name]) for name, before in amounts(requests)]
+    changed = [(name, before, after) for name, before, after in changes if before != after]
     return " and ".join(
         f"{name} from {_exact(name, before)} to {_exact(name, after)}" for name, before, after in changed
     )
@@ -37,22 +38,23 @@ def _exact(name: str, amount: int) -> str:
 
 
 def freed(usage: Usage, lack: Lack) -> Usage | None:
-    """Return the node's usage with so much less of it; None if not so much is in use."""
+    """Return the usage of a node on which so much more is free; None if less is in use."""
     used = dict(usage.scalars)
     if any(amount > used.get(name, 0) for name, amount in lack.scalars):
         return None
-    left = usage._replace(
+    remaining = usage._replace(
         pods=usage.pods - lack.pods,
         milli_cpu=usage.milli_cpu - lack.milli_cpu,
         memory=usage.memory - lack.memory,
         ephemeral_storage=usage.ephemeral_storage - lack.ephemeral_storage,
         scalars=_less(usage.scalars, lack),
     )
-    return None if min(left.pods, left.milli_cpu, left.memory, left.ephemeral_storage) < 0 else left
+    least = min(remaining.pods, remaining.milli_cpu, remaining.memory, remaining.ephemeral_storage)
+    return None if least < 0 else remaining
 
 
 def at_most(lack: Lack, requests: Requests) -> Lack:
-    """Return the lack, but of nothing more than is requested: a node that is overcommitted takes a request of 0."""
+    """Return the lack, limited to what is requested: even an overcommitted node takes a request of 0."""
     asked = dict(requests.scalars)
     return Lack(
         lack.pods,
@@ -64,7 +66,7 @@ def at_most(lack: Lack, requests: Requests) -> Lack:
 
 
 def lowered(requests: Requests, lack: Lack) -> Requests:
-    """Return requests smaller by so much, which must be no more than is requested; room for a Pod is not requested."""
+    """Lower requests by a lack, which must not exceed them; `pods` of the lack is ignored."""
     return requests._replace(
         milli_cpu=requests.milli_cpu - lack.milli_cpu,
         memory=requests.memory - lack.memory,
@@ -74,19 +76,19 @@ def lowered(requests: Requests, lack: Lack) -> Requests:
 
 
 def leaves_enough(requests: Requests, lack: Lack) -> bool:
-    """Return whether requests that are lowered by so much are still a quarter of what they were, each that is."""
-    left, before = (dict(pairs) for pairs in (amounts(lowered(requests, lack)), amounts(requests)))
-    return all(left[name] == amount or left[name] * LEAST_LEFT >= amount for name, amount in before.items())
+    """Whether each request that is lowered is still at least a quarter of what it was."""
+    after = dict(amounts(lowered(requests, lack)))
+    return all(after[name] == before or after[name] * LEAST_LEFT >= before for name, before in amounts(requests))
 
 
 def amounts(requests: Requests) -> Iterator[tuple[str, int]]:
-    """Yield the name of each resource, and how much of it is requested."""
+    """Yield each resource with how much of it is requested."""
     yield from ((CPU, requests.milli_cpu), (MEMORY, requests.memory), (STORAGE, requests.ephemeral_storage))
     yield from requests.scalars
 
 
 def share(lack: Lack, allocatable: Allocatable) -> float:
-    """Return how much is lacking, as the largest share of what the node has."""
+    """Return the largest share that is lacking of what the node has."""
     has = dict(allocatable.scalars)
     pairs = [
         (lack.pods, allocatable.pods),
@@ -108,7 +110,7 @@ def _cpu(milli: int) -> str:
 
 
 def _bytes(amount: int) -> str:
-    """Return bytes in the largest unit of which there are at least ten, or a multiple."""
+    """Write bytes in the largest unit of which there are at least ten, or that divides them; rounded up."""
     for suffix, size in _STEPS:
         if amount >= 10 * size or (amount >= size and amount % size == 0):
             return f"{-(-amount // size)}{suffix}"

@@ -1,4 +1,4 @@
-"""The constraints that new Pods are given: those of a policy, as the webhook would, or those of the newest Pod."""
+"""The constraints that new Pods are given: those of a policy, as the webhook gives them, or those of the newest Pod."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhook.policy.policy import AUDIT, Policy
 def defaults_in_force(
     policy: Policy | None, pods: Sequence[Raw], others: Mapping[ObjectKey, Raw], snapshot: Snapshot
 ) -> DefaultsOf:
-    """Return the constraints that new Pods of a cluster are given; without a policy, those that the newest were."""
+    """Return a function that gives new Pods constraints: those of the policy or, without one, of the newest Pods."""
     if policy is None:
         return given_defaults(pods, others)
 

@@ -72,38 +72,32 @@ from webhook.spread.taints import (
 )
 
 NOW, IN_TEMPLATE = "now", "template"
-ALIKE = 2  # Domains in which Pods may be fewer, and nodes that lack a label: others are no better.
-MOST_PODS_DELETED = 4  # That more of them go for one that waits nobody wants.
-SIZES = 3  # Nodes that are tried as one more node, each of another size.
-REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
-# Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
+ALIKE = 2  # How many domains to delete Pods in, or nodes to label, are tried: others are no better.
+MOST_PODS_DELETED = 4  # Nobody wants to delete more for one that waits.
+SIZES = 3  # Sizes of nodes that are tried as a new node.
+REMEDIES_TRIED, PAIR_TRIES = 60, 4  # Tries of one finder at most, and of one after a first change.
+# A try looks at all nodes, so in a large cluster there are fewer.  With 5,000 nodes there are 100 tries each of changes
+# in the cluster, of changes of the template, and of pairs.
 NODES_TRIED = 500_000
 
 
 class Remedy(NamedTuple):
-    """
-    A change under which a node takes the Pod; `nodes` are those that then do.
+    """A change under which a node takes the Pod."""
 
-    `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload; one of two
-    changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.  `edits` are what kubectl
-    does for it, None where a person has to find out more.  `remade` are Pods that wait, by name: they are deleted, and
-    made again as in `cycle`.
-    """
-
-    change: str
-    where: str
-    nodes: tuple[str, ...]
-    cycle: Cycle
-    also_now: bool = False
-    edits: tuple[ObjectEdit, ...] | None = None
-    remade: tuple[str, ...] = ()
+    change: str  # In words.
+    where: str  # NOW: in the cluster.  IN_TEMPLATE: it rolls out the workload.
+    nodes: tuple[str, ...]  # Those that then take the Pod.
+    cycle: Cycle  # The attempt as it would be after the change.
+    also_now: bool = False  # Of two changes, one is in the template and one in the cluster.
+    edits: tuple[ObjectEdit, ...] | None = None  # What kubectl does for it; None where a person has to find out more.
+    remade: tuple[str, ...] = ()  # Names of waiting Pods that are deleted, and made again as in `cycle`.
 
 
 class Change(NamedTuple):
-    """A field of a constraint as it is written, the attribute as which it is read, and a value for both."""
+    """Another value of a field of a constraint."""
 
-    field: str
-    attribute: str
+    field: str  # As it is written, e.g. maxSkew.
+    attribute: str  # As Constraint has it, e.g. max_skew.
     value: object
 
     def __str__(self) -> str:
@@ -112,11 +106,11 @@ class Change(NamedTuple):
 
 def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     """
-    Return at most MOST_REMEDIES changes that let the Pod in, those made in the cluster first, of each group the smaller
-    ones first.
+    Return at most MOST_REMEDIES changes that let the Pod in: those in the cluster, then those of the template, and the
+    smaller ones first.
 
-    Where no single change does, pairs of them; none if no node would take the Pod then, either.  Where it is too large
-    for all nodes, a larger one is the last of those in the cluster.
+    Where no single change helps, pairs are tried; none is returned if these do not help, either.  A larger node, where
+    the Pod is too large for all nodes, is the last of those in the cluster.
     """
     finders = _finders(cycle, feasibility)
     helping = list(_single(cycle, finders)) or list(_pairs(cycle, finders))
@@ -128,7 +122,7 @@ def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
 
 
 def asking_as(pod: IncomingPod, changed: IncomingPod) -> IncomingPod:
-    """Return the Pod with all that a change in its template may change, beside constraints."""
+    """Return the Pod with the fields of `changed` that a change of its template may change, except constraints."""
     return replace(
         pod,
         requests=changed.requests,
@@ -140,7 +134,7 @@ def asking_as(pod: IncomingPod, changed: IncomingPod) -> IncomingPod:
 
 
 def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]:
-    """Return the functions that find changes against the refusals, each with the place of its changes."""
+    """Return the functions that find changes against the refusals, each with NOW or IN_TEMPLATE."""
     return [
         *((NOW, finder) for finder in _now(cycle, feasibility)),
         *((IN_TEMPLATE, finder) for finder in _template(cycle, feasibility)),
@@ -149,26 +143,26 @@ def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]
 
 def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return at most MOST_REMEDIES of the remedies, half of them of each group where both have more."""
-    unlike: dict[object, Remedy] = {}  # The same Pod may be in the way of two constraints.
+    distinct: dict[object, Remedy] = {}  # Two finders may find the same: a Pod may be in the way of two constraints.
     for remedy in remedies:
-        unlike.setdefault(remedy.edits or remedy.change, remedy)
-    now, template = (_of_place(unlike.values(), where) for where in (NOW, IN_TEMPLATE))
-    of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
-    return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
+        distinct.setdefault(remedy.edits or remedy.change, remedy)
+    now, template = (_of_group(distinct.values(), where) for where in (NOW, IN_TEMPLATE))
+    printed_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
+    return (*printed_now, *template[: MOST_REMEDIES - len(printed_now)])
 
 
-def _of_place(remedies: Iterable[Remedy], where: str) -> list[Remedy]:
+def _of_group(remedies: Iterable[Remedy], where: str) -> list[Remedy]:
     return [remedy for remedy in remedies if remedy.where == where]
 
 
 class _Tries:
-    """Counts what is tried: `left` is how much more there may be."""
+    """Tries variants; `left` is how many more may be tried."""
 
     def __init__(self, cycle: Cycle) -> None:
         self.left = NODES_TRIED // max(1, len(cycle.snapshot.nodes))
 
     def first(self, where: str, variants: Iterator[Variant], most: int) -> Remedy | None:
-        """Return the first of so many variants under which a node takes the Pod."""
+        """Return the first of at most `most` variants under which a node takes the Pod."""
         for change, cycle, edits in islice(variants, min(most, self.left)):
             self.left -= 1
             if feasible := feasible_nodes(cycle):
@@ -177,70 +171,73 @@ class _Tries:
 
 
 def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
-    """Yield one change of each sort; the sorts of a group share its tries."""
+    """Yield one change of each finder; the finders of a group share its tries."""
     hopeful = _hopeful(cycle, finders)
     for group in (NOW, IN_TEMPLATE):
-        of_group = [finder for where, finder in hopeful if where == group]
+        finders_of_group = [finder for where, finder in hopeful if where == group]
         tries = _Tries(cycle)
-        for done, finder in enumerate(of_group):
-            share = tries.left // (len(of_group) - done)
-            if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(REMEDIES_TRIED, share))):
+        for done, finder in enumerate(finders_of_group):
+            own_tries = tries.left // (len(finders_of_group) - done)
+            if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(REMEDIES_TRIED, own_tries))):
                 yield remedy
 
 
 def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
-    """Yield two changes together, the second also against what refuses the Pod after the first; one of each sort."""
+    """Yield two changes together: the smallest of a finder, and one of another that helps after the first."""
     tries = _Tries(cycle)
     sorts = {_sort(finder) for _, finder in finders}
     for i, (where, finder) in enumerate(finders):
         for first in islice(finder(cycle), 1 if tries.left else 0):
-            after = _finders(first.cycle, find_feasible(first.cycle))
-            others = (*finders[i + 1 :], *(finder for finder in after if _sort(finder[1]) not in sorts))
+            after_first = _finders(first.cycle, find_feasible(first.cycle))
+            # Earlier finders are left out: they had their turn as the first.  New sorts are those against refusals that
+            # only show after the first change.
+            others = (*finders[i + 1 :], *(finder for finder in after_first if _sort(finder[1]) not in sorts))
             for other_where, other in _hopeful(first.cycle, others):
                 both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
                 if remedy := tries.first(both, other(first.cycle), PAIR_TRIES):
                     edits = None
                     if first.edits is not None and remedy.edits is not None:
                         edits = (*first.edits, *remedy.edits)
-                    change, also_now = (
-                        f"{first.change}, and {remedy.change}",
-                        both == IN_TEMPLATE and NOW in (where, other_where),
-                    )
+                    change = f"{first.change}, and {remedy.change}"
+                    also_now = both == IN_TEMPLATE and NOW in (where, other_where)
                     yield remedy._replace(change=change, also_now=also_now, edits=edits)
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
     """
-    Return the finders that may help: of those that change a constraint, none where nothing but constraints refuses no
-    node, nor where the other constraints refuse those nodes.
+    Return the finders that may help.
+
+    One that changes constraints cannot if no node takes the Pod even without any; and one that changes a single
+    constraint cannot if the other constraints refuse all nodes that would.
     """
     anywhere = replace(cycle, pod=replace(cycle.pod, nominated_node=""), constraints=())
-    others_take = feasible_nodes(anywhere)
-    if not others_take:
+    without_constraints = feasible_nodes(anywhere)
+    if not without_constraints:
         return [finder for finder in finders if _sort(finder[1]) not in OF_CONSTRAINTS]
-    closed = _closed_without(cycle, others_take)
-    return [finder for finder in finders if _changed_constraint(finder[1]) not in closed]
+    hopeless = _hopeless(cycle, without_constraints)
+    return [finder for finder in finders if _changed_constraint(finder[1]) not in hopeless]
 
 
-def _closed_without(cycle: Cycle, nodes: NodeSet) -> frozenset[int]:
+def _hopeless(cycle: Cycle, nodes: NodeSet) -> frozenset[int]:
     """
-    Return the hard constraints, by their index, without each of which the others would still refuse all these nodes.
+    Return the indices of the hard constraints that it does not help to remove: the others refuse all these nodes.
 
-    Where one is the only one whose key some nodes lack, the others count more nodes without it: that is not told.
+    A constraint that alone requires a key that some nodes lack is never among them: without it the others would count
+    more nodes.
     """
-    hard, there = HardConstraints.of(cycle), cycle.snapshot.nodes
+    hard, all_nodes = HardConstraints.of(cycle), cycle.snapshot.nodes
     constraints = [counts.constraint for counts in hard.counts]
     refused = [counts.refused_nodes() for counts in hard.counts]
-    closed = set[int]()
+    hopeless = set[int]()
     for i, constraint in enumerate(constraints):
-        labelled = carrying_every_key(there, [*constraints[:i], *constraints[i + 1 :]])
+        labelled = carrying_every_key(all_nodes, [*constraints[:i], *constraints[i + 1 :]])
         if labelled == hard.labelled and not nodes & labelled & ~union([*refused[:i], *refused[i + 1 :]]):
-            closed.add(constraint.index)
-    return frozenset(closed)
+            hopeless.add(constraint.index)
+    return frozenset(hopeless)
 
 
 def _changed_constraint(finder: Finder) -> int | None:
-    """Return the index of the one constraint that a finder changes, None for any other finder."""
+    """Return the index of the constraint that a finder changes; None if it does not change just one."""
     if not isinstance(finder, partial) or _sort(finder) not in OF_ONE_CONSTRAINT:
         return None
     constraint = finder.keywords.get("constraint") or finder.keywords["counts"].constraint
@@ -248,11 +245,12 @@ def _changed_constraint(finder: Finder) -> int | None:
 
 
 def _sort(finder: Finder) -> object:
+    """Return the function without its arguments, by which finders of the same sort are equal."""
     return finder.func if isinstance(finder, partial) else finder
 
 
 def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
-    """Yield the functions that find changes in the cluster."""
+    """Yield the functions that find changes in the cluster, the smallest changes first."""
     nodes = cycle.snapshot.nodes
     key = first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
@@ -292,17 +290,17 @@ def _lost(cycle: Cycle) -> NodeSet:
 
 
 def _places_of_new(cycle: Cycle) -> Iterator[tuple[NodeSet, str]]:
-    """Yield the places in which there may be a node more, each after the nodes of which it may be like one."""
-    nodes, key, there = cycle.snapshot.nodes, first_key(cycle.constraints), cycle.snapshot.nodes.all & ~_lost(cycle)
+    """Yield the places of a new node, as (the nodes like one of which it may be, the name of the place)."""
+    nodes, key, reached = cycle.snapshot.nodes, first_key(cycle.constraints), cycle.snapshot.nodes.all & ~_lost(cycle)
     if not key and cycle.mounts.claims and nodes.domains(ZONE):
         key = ZONE
     by_domain = nodes.domains(key) if key else {"": nodes.all}
-    for domain, members in islice(largest_first(by_domain, there), MOST_REMEDIES):
-        yield members & there, place_name(key, domain)
+    for domain, members in islice(largest_first(by_domain, reached), MOST_REMEDIES):
+        yield members & reached, place_name(key, domain)
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
-    """Yield the functions that find changes in the Pod's template."""
+    """Yield the functions that find changes in the Pod's template, the smallest changes first."""
     meant = misspelt_keys(cycle)
     for constraint in _hard(cycle):
         if constraint.topology_key in meant:
@@ -329,10 +327,10 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 def misspelt_keys(cycle: Cycle) -> dict[str, str]:
     """Return the topology keys of hard constraints that no node has, each with the well-known key that was meant."""
-    there = cycle.snapshot.nodes.label_keys
-    short = {known.rpartition("/")[2]: known for known in {*TOPOLOGY_LABELS, HOSTNAME} & there}
-    absent = {constraint.topology_key for constraint in _hard(cycle)} - there
-    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or short.get(key)) is not None}
+    label_keys = cycle.snapshot.nodes.label_keys
+    by_short_name = {label.rpartition("/")[2]: label for label in {*TOPOLOGY_LABELS, HOSTNAME} & label_keys}
+    absent = {constraint.topology_key for constraint in _hard(cycle)} - label_keys
+    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or by_short_name.get(key)) is not None}
 
 
 def _hard(cycle: Cycle) -> list[Constraint]:
@@ -340,14 +338,13 @@ def _hard(cycle: Cycle) -> list[Constraint]:
 
 
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
-    """Yield a node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
+    """Uncordon a node, and remove the taints that the Pod does not tolerate, unless Kubernetes itself sets one."""
     closed = [
         (node, [taint for taint in node.taints if _keeps_off(taint, cycle)])
         for node in cycle.snapshot.nodes.members(which)
     ]
-    closed.sort(
-        key=lambda closed_node: sum(taint.key != CORDONED.key for taint in closed_node[1])
-    )  # An uncordon is the least.
+    # Nodes that only need an uncordon come first: that is the smallest change.
+    closed.sort(key=lambda closed_node: sum(taint.key != CORDONED.key for taint in closed_node[1]))
     for node, closing in closed[:MOST_REMEDIES]:
         cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
         set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
@@ -369,15 +366,15 @@ def _untainting(node: str, taint: Taint) -> ClusterEdit:
 
 
 def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
-    """Yield the removal of nodes that nobody reaches, whose Node objects are left and count as empty."""
+    """Delete nodes that nobody reaches: their Node objects remain, and count as empty nodes."""
     nodes = cycle.snapshot.nodes
     names = list(nodes.names(which))
-    left = SchedulerNodes(nodes.members(nodes.all & ~which))
+    others = SchedulerNodes(nodes.members(nodes.all & ~which))
     shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
     words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
     where = f" ({place})" if place else ""
     edit = ClusterEdit(("delete", "node", *names), tuple(names))
-    yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=left)), (edit,))
+    yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=others)), (edit,))
 
 
 def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
@@ -386,27 +383,27 @@ def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
 
 def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
     """
-    Yield fewer of the counted Pods in one domain, as many as its skew is too large, of those that nothing makes again.
+    Delete as many of the counted Pods in one domain as its skew is too large, of those that no controller owns.
 
-    A Pod that a controller makes again would wait in place of this one.
+    A Pod that a controller makes again would take the place, or wait instead of this one.
     """
     constraint, snapshot = counts.constraint, cycle.snapshot
     key, nodes = constraint.topology_key, cycle.snapshot.nodes
     counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle))) & nodes.domains(key)[domain]
     groups = snapshot.pods.get(cycle.pod.namespace, {}).items()
     matched = {labels: group.nodes for labels, group in groups if constraint.selector.matches(group.labels)}
-    of_matched = nodes.names(counted & nodes.named(chain.from_iterable(matched.values())))
-    there = [named for node in of_matched for named in snapshot.pods_of(node) if named.pod.labels in matched]
-    bare = sorted(named for named in there if _is_bare(named, cycle))
+    node_names = nodes.names(counted & nodes.named(chain.from_iterable(matched.values())))
+    pods = [named for node in node_names for named in snapshot.pods_of(node) if named.pod.labels in matched]
+    bare = sorted(named for named in pods if _is_bare(named, cycle))
     least = max(1, counts.skew(domain, counts.min_match_num) - constraint.max_skew)
     for number in range(least, min(len(bare), MOST_PODS_DELETED) + 1):
         yield _deleted(cycle, bare[:number], f"on {domain}" if key == HOSTNAME else place_name(key, domain))
 
 
 def _without_group(cycle: Cycle, *, groups: Iterable[Sequence[NamedPod]]) -> Iterator[Variant]:
-    """Yield one of the groups of Pods deleted, the smallest first, where nothing makes any of its Pods again."""
-    few = (group for group in groups if 0 < len(group) <= MOST_PODS_DELETED)
-    for group in sorted(few, key=len):
+    """Delete one of the groups of Pods, the smallest first, if no controller makes any of its Pods again."""
+    small_groups = (group for group in groups if 0 < len(group) <= MOST_PODS_DELETED)
+    for group in sorted(small_groups, key=len):
         if all(_is_bare(named, cycle) for named in group):
             on = sorted({named.pod.node for named in group})
             yield _deleted(cycle, sorted(group), f"on {' and '.join(on)}")
@@ -421,12 +418,12 @@ def _deleted(cycle: Cycle, pods: Sequence[NamedPod], place: str) -> Variant:
 
 
 def pods_by_name(names: Sequence[str]) -> str:
-    """Return Pods in words such as `Pods web-1 and web-2`."""
+    """Name Pods in words such as `Pods web-1 and web-2`."""
     return f"Pod {names[0]}" if len(names) == 1 else f"Pods {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _is_bare(named: NamedPod, cycle: Cycle) -> bool:
-    """Return whether a Pod of the same namespace is still there, also in a run, and no controller makes it again."""
+    """Whether a Pod of the same namespace still exists, also in a simulated run, and no controller makes it again."""
     pod, groups = named.pod, cycle.snapshot.pods.get(cycle.pod.namespace, {})
     if named.namespace != cycle.pod.namespace or pod.owned or not pod.spreads or pod.labels not in groups:
         return False
@@ -434,32 +431,33 @@ def _is_bare(named: NamedPod, cycle: Cycle) -> bool:
 
 
 def _with_room(cycle: Cycle) -> Iterator[Variant]:
-    """Yield as much free on a node as the Pod lacks there, first on the nodes that lack least."""
+    """Free as much on a node as the Pod lacks there, first on the nodes that lack least."""
     snapshot = cycle.snapshot
     lacking_least = sorted(_lacking(cycle), key=lambda lack: (share(lack[2], lack[0].allocatable), lack[0].name))
     for node, used, lack in lacking_least:
-        if (left := freed(used, lack)) is not None:
-            changed = replace(snapshot, usage={**snapshot.usage, node.name: left})
+        if (after := freed(used, lack)) is not None:
+            changed = replace(snapshot, usage={**snapshot.usage, node.name: after})
             yield Variant(f"free {in_words(lack)} on {node.name}", replace(cycle, snapshot=changed))
 
 
 def _lacking(cycle: Cycle) -> Iterator[tuple[SchedulerNode, Usage, Lack]]:
-    """Yield the nodes that have too little room, and would otherwise take the Pod."""
+    """Yield the nodes that lack room but would otherwise take the Pod, with their usage and what they lack."""
     pod, snapshot = cycle.pod, cycle.snapshot
-    kept = nominated_for(cycle)
+    nominated_pods = nominated_for(cycle)
     with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
     for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
         used = snapshot.usage.get(node.name, UNUSED)
-        with_kept = used
-        for _, nominated in kept.get(node.name, ()):
-            with_kept = with_kept.plus(nominated.requests, 1)
-        lack = lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, with_kept)
+        with_nominated = used
+        for _, nominated in nominated_pods.get(node.name, ()):
+            with_nominated = with_nominated.plus(nominated.requests, 1)
+        requests = asked_of_node(cycle.requests, cycle.of_devices, node.allocatable)
+        lack = lacking(requests, node.allocatable, with_nominated)
         if any(lack):
             yield node, used, lack
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """Label a node that lacks the key with the value that is true of it; a hostname is its own name."""
+    """Label a node that lacks the key: with its name for HOSTNAME, else with a value that a person has to find out."""
     nodes = cycle.snapshot.nodes
     lacking_key = islice(nodes.members(nodes.all & ~nodes.carrying(key)), ALIKE)
     if key == HOSTNAME:
@@ -487,13 +485,13 @@ def _with_label(cycle: Cycle, node: SchedulerNode, key: str, value: str) -> Cycl
 
 
 def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
-    """Yield a node more, such as one of each size there is, without what closes it."""
+    """Add a node like an existing one, one of each size, not cordoned and without taints that keep Pods off."""
     for node in islice(_sizes(cycle, like), SIZES):
         yield Variant(_added(cycle, node, f"(such as {node.name})", place), with_new(cycle, node, {}))
 
 
 def _sizes(cycle: Cycle, like: NodeSet) -> Iterable[SchedulerNode]:
-    """Return a node of each size there is."""
+    """Return one of the nodes for each size."""
     sizes: dict[Allocatable, SchedulerNode] = {}
     for node in cycle.snapshot.nodes.members(like):
         if not node.name.startswith(NEW_NODE):
@@ -507,7 +505,7 @@ def _added(cycle: Cycle, node: SchedulerNode, which: str, place: str) -> str:
 
 
 def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
-    """Yield a node with what the Pod lacks on an empty one, like the one on which it lacks least; none if it fits."""
+    """Add a node like that on which, were it empty, the Pod lacks least, but large enough; none if it fits on any."""
     lacks = [
         (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, UNUSED), node)
         for node in _sizes(cycle, like)
@@ -535,7 +533,7 @@ def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Va
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """Yield a node in a domain of its own, else as those there are."""
+    """Add a node like an existing one, but in a new domain."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
         domain = unused(NEW_NODE, nodes.domains(key))
@@ -557,15 +555,15 @@ def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Co
         constraints=tuple(
             [
                 new
-                for constraint_of_pod in cycle.constraints
-                for new in (instead if constraint_of_pod.index == constraint.index else (constraint_of_pod,))
+                for existing in cycle.constraints
+                for new in (instead if existing.index == constraint.index else (existing,))
             ]
         ),
     )
 
 
 def _policies(constraint: Constraint) -> list[Change]:
-    """Return other node inclusion policies than the constraint has."""
+    """Return changes to other node inclusion policies; nodeTaintsPolicy is only ever changed to Honor."""
     policies: list[Change] = []
     if constraint.node_taints_policy == IGNORE:
         policies.append(Change("nodeTaintsPolicy", "node_taints_policy", HONOR))
@@ -574,7 +572,7 @@ def _policies(constraint: Constraint) -> list[Change]:
 
 
 def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
-    """Yield a minDomains that the eligible domains reach."""
+    """Lower minDomains to the number of eligible domains."""
     reached = max(1, len(counts.eligible))
     if reached < counts.constraint.min_domains:
         fewer = Change("minDomains", "min_domains", reached)
@@ -582,10 +580,11 @@ def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Varia
 
 
 def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
-    """Yield the smallest maxSkew that helps, or else that opens a domain; a larger one opens no less."""
+    """Raise maxSkew: to the smallest that helps, or if none does to the smallest that opens a domain."""
     skews = sorted({counts.skew(domain, counts.min_match_num) for domain in counts.refused()})
     changes = [Change("maxSkew", "max_skew", skew) for skew in skews]
     variants = list(_with_constraint(cycle, constraint=counts.constraint, changes=changes))
+    # Bisection is right, since a larger maxSkew never opens fewer nodes.
     smallest = bisect_left(variants, True, key=lambda variant: bool(feasible_nodes(variant.cycle)))
     yield from variants[smallest : smallest + 1] or variants[:1]
 
@@ -606,7 +605,7 @@ def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
-    """Yield requests that fit on a node, those that are lowered least first, as far as enough is left of each."""
+    """Lower the requests so that they fit on a node, by the least first, as long as enough is left of each."""
     requests = cycle.pod.requests
     asked = Allocatable(*requests[:4], pods=1)
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
@@ -629,5 +628,6 @@ def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Var
     yield Variant(f"remove constraint {constraint.index}", _with_constraints(cycle, constraint, ()), (edit,))
 
 
+# The sorts of finders that change constraints, or what these count.
 OF_ONE_CONSTRAINT = frozenset({_with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint})
 OF_CONSTRAINTS = OF_ONE_CONSTRAINT | {_without_bare_pods}

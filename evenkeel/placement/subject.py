@@ -1,5 +1,5 @@
 """
-The Pod that is asked about: one that is there, or the next replica of a workload; and what else is to be said of it.
+The Pod that is asked about: one that exists, or the next replica of a workload; and remarks on it.
 
     Pod ────────────────────────────────────────────┐
     workload ── its template, its controller's labels ┴──> Subject ──with the cluster──> Cycle
@@ -51,31 +51,22 @@ DAEMON = "A DaemonSet ties one Pod to each node that it may use, by node affinit
 
 @dataclass(frozen=True, slots=True)
 class PlacementSubject:
-    """
-    A Pod as it would be placed: one of the cluster or of a file, or the next replica of a workload, without a name.
-
-    `ref` is the Pod, or the workload whose next replica it is.  `made_by` is what made it, as far up as it is known, or
-    the workload itself.  `phase` and `node` are empty for a Pod that is not there yet.  `remarks` are what keeps the
-    scheduler from looking at it, and what else it heeds; `unmodelled` is what it uses and is not computed.  `path` is
-    where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.  `refusals` are why
-    kube-apiserver would not create it.  `claims` are those that controllers make for it, if they are not there.
-    """
+    """A Pod as it would be placed: of the cluster, of a file, or the next replica of a workload, which has no name."""
 
     pod: PodObject
-    ref: ObjectRef
-    made_by: ObjectRef | None
-    phase: str
+    ref: ObjectRef  # The Pod, or the workload whose next replica it is.
+    made_by: ObjectRef | None  # The topmost known owner, or the workload itself.
+    phase: str  # "" for a Pod that does not exist yet, and so is `node`.
     node: str
     verdict: ScheduledCondition
-    remarks: tuple[str, ...]
-    unmodelled: tuple[str, ...]
-    path: FieldPath = ()
-    refusals: tuple[FieldError, ...] = ()
-    claims: tuple[Raw, ...] = ()
+    remarks: tuple[str, ...]  # Sentences: what keeps the scheduler from placing it, and what was added to it.
+    unmodelled: tuple[str, ...]  # Features that it uses and that are not computed.
+    path: FieldPath = ()  # Where the Pod is in its object: the path of the template, () in a Pod.
+    refusals: tuple[FieldError, ...] = ()  # Why kube-apiserver would not create it.
+    claims: tuple[Raw, ...] = ()  # Those that controllers make for it, if they do not exist.
 
     @property
     def raw(self) -> Raw:
-        """The Pod in JSON."""
         return self.pod.raw
 
     @property
@@ -105,7 +96,7 @@ class PlacementSubject:
 
 
 def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
-    """Return a Pod of the cluster as what is asked about; `others` holds what may own it."""
+    """Ask about a Pod of the cluster; `others` holds what may own it."""
     pod = read_pod(raw)
     return PlacementSubject(
         pod,
@@ -120,39 +111,38 @@ def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
 
 
 def of_new_pod(raw: Raw, others: Mapping[ObjectKey, Raw], creation: PodCreation = BARE_CREATION) -> PlacementSubject:
-    """Return a Pod that is not in the cluster yet as what is asked about, completed by its `creation`."""
-    made = created(raw, creation)
-    subject = of_pod(made.raw, others)
+    """Ask about a Pod that does not exist yet, completed as kube-apiserver would when it creates it."""
+    created_pod = created(raw, creation)
+    subject = of_pod(created_pod.raw, others)
     return replace(
         subject,
         phase="",
         node="",
         verdict=ScheduledCondition(),
-        remarks=(*subject.remarks, *_additions(made)),
-        refusals=made.errors,
-        claims=tuple(ephemeral_claims(made.raw)),
+        remarks=(*subject.remarks, *_additions(created_pod)),
+        refusals=created_pod.errors,
+        claims=tuple(ephemeral_claims(created_pod.raw)),
     )
 
 
-def _additions(made: CreatedPod) -> Iterator[str]:
-    """Yield what kube-apiserver would add to a new Pod."""
-    if made.added:
-        yield f"Added as kube-apiserver would: {', '.join(made.added)}."
+def _additions(created_pod: CreatedPod) -> Iterator[str]:
+    if created_pod.added:
+        yield f"Added as kube-apiserver would: {', '.join(created_pod.added)}."
 
 
 def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
-    """Return a remark on a Pod that none of the profiles places."""
+    """Return a remark if none of the profiles places the Pod."""
     if subject.scheduler in profiles:
         return ()
     return (f'The scheduler "{subject.scheduler}" places it. This answer is what kube-scheduler would do.',)
 
 
 def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> Snapshot:
-    """Return the snapshot in which the subject, if it is bound, is not counted itself."""
+    """Return the snapshot without the subject itself, if it is bound."""
     if not subject.node:
         return snapshot
-    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
-    return without_pod(snapshot, namespace, subject.ref.name, kept) if isinstance(kept, BoundPod) else snapshot
+    namespace, _, pod = read_object(subject.raw, "v1", "Pod", features)
+    return without_pod(snapshot, namespace, subject.ref.name, pod) if isinstance(pod, BoundPod) else snapshot
 
 
 def next_replica(
@@ -163,15 +153,16 @@ def next_replica(
     revision: str = "",
 ) -> tuple[PlacementSubject, ...]:
     """
-    Return the next Pod of each template of a workload, completed by its `creation`; none without a known template.
+    Return the next Pod of each known template of a workload, completed as kube-apiserver would.
 
-    A Pod of a StatefulSet is of the `revision`, if one is given.
+    With a `revision` a Pod of a StatefulSet is of this one.
     """
     workload_object, subjects = read_workload_object(raw), []
     made_by = _top(workload_object.owner, workload_object.ref.namespace, others) or workload_object.ref
     for workload, uncreated in uncreated_pods(workload_object, others, kinds):
-        made = created(with_revision(uncreated, revision) if revision else uncreated, creation)
-        pod = read_pod(made.raw)
+        created_pod = created(with_revision(uncreated, revision) if revision else uncreated, creation)
+        pod = read_pod(created_pod.raw)
+        daemon = (DAEMON,) if workload.kind.kind == "DaemonSet" else ()
         subjects.append(
             PlacementSubject(
                 pod,
@@ -180,11 +171,11 @@ def next_replica(
                 "",
                 "",
                 ScheduledCondition(),
-                (*_remarks(pod), *((DAEMON,) if workload.kind.kind == "DaemonSet" else ()), *_additions(made)),
+                (*_remarks(pod), *daemon, *_additions(created_pod)),
                 tuple(used_by(pod.spec)),
                 workload.path[:-2],
-                made.errors,
-                (*_claims_of(workload_object), *ephemeral_claims(made.raw)),
+                created_pod.errors,
+                (*_claims_of(workload_object), *ephemeral_claims(created_pod.raw)),
             )
         )
     return tuple(subjects)
@@ -210,12 +201,12 @@ def uncreated_pods(
 
 
 def maker_of(pod: PodObject, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
-    """Return the topmost known owner of a Pod; None if it has no controller."""
+    """Return the topmost known owner of a Pod; None if no controller owns it."""
     return _top(pod.owner, pod.namespace, others)
 
 
 def _top(owner: Owner | None, namespace: str, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
-    """Follow at most three owner references, and return the last owner that they name; None if there is none."""
+    """Follow at most three owner references, and return the last owner that they name; None without any."""
     top = None
     for _ in range(3):
         if owner is None:
@@ -245,31 +236,28 @@ def _remarks(pod: PodObject) -> Iterator[str]:
 
 def attempt_likeness(subject: PlacementSubject) -> tuple[str, str]:
     """
-    Return what decides where a Pod may run now: beside its likeness its name, which is that of ephemeral volumes, and
-    by which it is known where a node is nominated for it.
+    Return a key that is equal for Pods whose attempts have the same result.
+
+    It has the Pod's name only if that matters: claims of ephemeral volumes are named by it, and so is the Pod for which
+    a node is nominated.
     """
     volumes = map(as_mapping, as_list(subject.pod.spec.get("volumes")))
-    named = subject.pod.nominated_node or any(volume.get("ephemeral") for volume in volumes)
-    return likeness(subject), subject.ref.name if named else ""
+    name_matters = subject.pod.nominated_node or any(volume.get("ephemeral") for volume in volumes)
+    return likeness(subject), subject.ref.name if name_matters else ""
 
 
 def likeness(subject: PlacementSubject) -> str:
-    """Return what Pods that are alike have in common, from which other Pods differ."""
+    """Return a key that is equal for Pods that are alike."""
     pod = subject.pod
     return json.dumps([pod.namespace, pod.owner, pod.labels, pod.spec], sort_keys=True, default=str)
 
 
 class Attempt(NamedTuple):
-    """
-    The attempt to place a Pod, and where the constraints in force come from: FROM_POD, POLICY or
-    FROM_SCHEDULER.
-
-    `errors` are fields that cannot be read, and what keeps kube-apiserver from creating the Pod.
-    """
+    """The attempt to place a Pod."""
 
     cycle: Cycle
-    source: str
-    errors: tuple[str, ...]
+    source: str  # Where the constraints in force come from: FROM_POD, POLICY or FROM_SCHEDULER.
+    errors: tuple[str, ...]  # Fields that cannot be read, and what keeps kube-apiserver from creating the Pod.
 
 
 def attempt(
@@ -280,10 +268,9 @@ def attempt(
     profile: Profile = USUAL_PROFILE,
 ) -> Attempt:
     """
-    Return how kube-scheduler would try to place the subject in `snapshot`; one that is bound, as if it were not.
+    Return how kube-scheduler would try to place the subject in the snapshot; a bound Pod, as if it were not bound.
 
-    `defaults` are the constraints that evenkeel's policy gives a new Pod that has none; None if there is no policy, and
-    those of the scheduler's `profile` hold.
+    `defaults` are the constraints that evenkeel's policy gives a new Pod without any; None for those of the profile.
     """
     reader = Reader()
     pod = read_incoming_pod(reader, subject.raw, features)
@@ -291,13 +278,13 @@ def attempt(
         pod = replace(pod, node_name="", name="", nominated_node="")
     written = subject.pod.constraints
     selector = default_selector(pod.namespace, pod.labels, subject.pod.owner, snapshot).selector
-    of_policy = defaults if not subject.exists else None
-    of_scheduler = (
+    policy_defaults = defaults if not subject.exists else None
+    scheduler_defaults = (
         SYSTEM_DEFAULTS if profile.defaults is None else [dict(constraint) for constraint in profile.defaults]
     )
-    given = of_scheduler if of_policy is None else of_policy
-    constraints = constraints_in_force(written, pod.labels, given, selector, features)
-    source = FROM_POD if written else FROM_SCHEDULER if of_policy is None else POLICY
+    defaults_in_force = scheduler_defaults if policy_defaults is None else policy_defaults
+    constraints = constraints_in_force(written, pod.labels, defaults_in_force, selector, features)
+    source = FROM_POD if written else FROM_SCHEDULER if policy_defaults is None else POLICY
     heeded = tuple([constraint for constraint in constraints if profile.heeds(constraint)])
     if subject.claims:
         snapshot = replace(snapshot, storage=with_expected(snapshot.storage or NO_STORAGE, subject.claims))
@@ -308,16 +295,14 @@ def attempt(
 
 
 def with_expected(storage: Storage, claims: Iterable[Raw]) -> Storage:
-    """
-    Return what there is of volumes with claims that are about to be made, as far as they are not there.
-    """
+    """Add claims that are about to be made, unless they exist."""
     expected = (expected_claim(storage, raw) for raw in claims)
     return storage.with_claims([claim for claim in expected if (claim.namespace, claim.name) not in storage.claims])
 
 
 def expected_claim(storage: Storage, raw: Raw) -> Claim:
     """
-    Return a claim that is about to be made, of the default class if it names none.
+    Read a claim that is about to be made; it has the default class if it names none.
 
     upstream: admission.go:claimDefaulterPlugin.Admit (v1.37)
     """
@@ -326,12 +311,12 @@ def expected_claim(storage: Storage, raw: Raw) -> Claim:
 
 
 def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:
-    """Yield why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
+    """Yield why kube-apiserver refuses the constraints of a new Pod; of an existing one only what cannot be read."""
     written = subject.pod.constraints
     yield from subject.refusals
     if not subject.exists:
         merged = subject.pod.stored  # The API server merges matchLabelKeys when it accepts a Pod.
         yield from validate(written, labels, CONSTRAINTS_PATH, merged=merged, features=features)
     else:
-        for type_, at, value, detail in read_constraints(written, features).mistyped:
-            yield FieldError(type_, (*CONSTRAINTS_PATH, *at), value, detail)
+        for type_, path, value, detail in read_constraints(written, features).mistyped:
+            yield FieldError(type_, (*CONSTRAINTS_PATH, *path), value, detail)

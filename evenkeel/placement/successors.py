@@ -1,5 +1,5 @@
 """
-The Pod that a controller makes in place of one that waits once that is deleted, of the template as it is now.
+What if a Pod that waits is deleted: its controller makes another of the template as it is now, which may fit.
 
     Pods that wait, their StatefulSet or ReplicaSet ──its template has changed──> their successors ──tried──> Remedy
 """
@@ -36,11 +36,12 @@ WITH_REVISIONS = (APPS, "StatefulSet")
 
 
 def keeps_waiting_pods(raw: Raw) -> bool:
-    """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
+    """Whether a workload makes new Pods of a changed template only for those that are deleted."""
     ref = ObjectRef.of(raw)
     if (ref.api_version, ref.kind) == WITH_REVISIONS and read_workload_object(raw).stateful_set_update.ordered:
         return True
-    return ref.kind != "DaemonSet" and reach_of_template(raw) == IF_DELETED  # Its Pods are tied each to a node.
+    # A DaemonSet's Pods are each tied to a node: a new one would go to the same.
+    return ref.kind != "DaemonSet" and reach_of_template(raw) == IF_DELETED
 
 
 def made_again(
@@ -51,15 +52,15 @@ def made_again(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Remedy | None:
     """
-    Return the deletion of Pods of one workload that wait, where a node takes those that are made in their place.
+    Return the deletion of waiting Pods of one workload, if a node takes those that are made in their place.
 
-    `cycle` is the attempt to place any of them.  It is None where no template has changed since they were made, where
-    their controller replaces them itself or makes none again, and where none of the `profiles` places what it makes.
+    `cycle` is the attempt to place any of them.  None if no template has changed since they were made, their controller
+    replaces them itself or makes none again, or none of the profiles places what it makes.
     """
-    old = [(subject, owner) for subject in subjects if (owner := _changed_owner(subject, others)) is not None]
-    if not old:
+    outdated = [(subject, owner) for subject in subjects if (owner := _changed_owner(subject, others)) is not None]
+    if not outdated:
         return None
-    subject = _successor(*old[0], others, read_creation(others, cycle.features))
+    subject = _successor(*outdated[0], others, read_creation(others, cycle.features))
     profile = profiles.get(subject.scheduler)
     if profile is None or subject.pod.scheduling_gates or subject.pod.node:  # kube-scheduler does not place it.
         return None
@@ -67,12 +68,12 @@ def made_again(
     nodes = 0 if tried.errors else feasible_nodes(tried.cycle)
     if not nodes:
         return None
-    names = tuple([of_old.ref.name for of_old, _ in old])
+    names = tuple([old_subject.ref.name for old_subject, _ in outdated])
     return deletion(subject.ref.namespace, names, tuple(cycle.snapshot.nodes.names(nodes)), tried.cycle)
 
 
 def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cycle: Cycle) -> Remedy:
-    """Return the deletion of Pods that wait, in whose place others are made, which these nodes take."""
+    """Return the deletion of waiting Pods, whose successors these nodes take."""
     single = len(names) == 1
     pods = f"Pod {names[0]}: its" if single else f"the {len(names):,} Pods that wait: their"
     words = f"delete {pods} controller creates {'it' if single else 'them'} again from the new template"
@@ -81,19 +82,19 @@ def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cyc
 
 def with_successors(fixes: Sequence[Remedy], again: Remedy | None, *, outdated: bool = False) -> tuple[Remedy, ...]:
     """
-    Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template.
+    Put the deletion of Pods, if it helps, before other remedies; without those that change the template.
 
-    Of a Pod that is `outdated` there is none in the template, either: it is another than that of the Pod.
+    Of an `outdated` Pod these are left out in any case: the template is no longer that of the Pod.
     """
-    kept = fixes if again is None and not outdated else [fix for fix in fixes if fix.where == NOW]
-    return tuple(kept) if again is None else (again, *kept)
+    remaining = fixes if again is None and not outdated else [fix for fix in fixes if fix.where == NOW]
+    return tuple(remaining) if again is None else (again, *remaining)
 
 
 def changed_since(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> str:
     """
-    Return the workload whose template has changed since it made a Pod, e.g. `StatefulSet/db`; "" where none is known.
+    Return the workload whose template has changed since it made a Pod, e.g. `StatefulSet/db`; "" if none is known.
 
-    It is a StatefulSet, which tells its revisions, or a Deployment, whose newest ReplicaSet has its template.
+    Only a StatefulSet, which has revisions, and a Deployment, whose newest ReplicaSet has its template, show this.
     """
     pod = subject.pod
     raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
@@ -114,9 +115,9 @@ def changed_since(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) ->
 
 def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> WorkloadObject | None:
     """
-    Return the owner of a Pod that keeps it, and would make its successor of another template; else None.
+    Return the owner of a Pod that does not replace it, but would make its successor of another template; else None.
 
-    Only a StatefulSet tells its revisions; of what has none the attempt shows whether the template differs.
+    Only a StatefulSet has revisions; for other owners the attempt shows whether the template differs.
     """
     pod = subject.pod
     raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
@@ -128,17 +129,18 @@ def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -
     if (owner.ref.api_version, owner.ref.kind) != WITH_REVISIONS:
         return owner if owner.owner is None else None  # What owns a ReplicaSet makes another for a new template.
     update = owner.stateful_set_update
-    numbered = range(update.first, owner.next_ordinal)
-    named = pod.name == f"{owner.ref.name}-{pod.ordinal}"
-    is_wanted = named and pod.ordinal in numbered and update.is_updated(pod.ordinal)
-    known = pod.revision_hash and owner.update_revision
-    return None if not is_wanted or (known and pod.revision_hash == owner.update_revision) else owner
+    ordinals = range(update.first, owner.next_ordinal)
+    has_its_name = pod.name == f"{owner.ref.name}-{pod.ordinal}"
+    if not (has_its_name and pod.ordinal in ordinals and update.is_updated(pod.ordinal)):
+        return None
+    is_current = pod.revision_hash and pod.revision_hash == owner.update_revision
+    return None if is_current else owner
 
 
 def _is_of(pod: PodObject, owner: WorkloadObject) -> bool:
-    """Return whether a Pod is of this very owner, and not of one that had its name before."""
-    uid, of_pod = texts_at(owner.raw, "metadata.uid")[0], pod.owner.uid if pod.owner is not None else ""
-    return uid == of_pod or not (uid and of_pod)
+    """Whether a Pod is of this very owner, and not of one that had its name before."""
+    uid, uid_in_pod = texts_at(owner.raw, "metadata.uid")[0], pod.owner.uid if pod.owner is not None else ""
+    return uid == uid_in_pod or not (uid and uid_in_pod)
 
 
 def _successor(
@@ -147,9 +149,10 @@ def _successor(
     """Return the Pod that the owner of this one makes of its template, with the same name."""
     pod, ref = subject.pod, owner.ref
     workload = next(iter(parse_workloads(owner.raw, KINDS)))
-    made = pod_from_template(template_of(owner.raw, workload), workload, owner, pod.ordinal)
-    own = {key: pod.labels[key] for key in workload.kind.addable & pod.labels.keys() if key != REVISION_HASH}
-    named = {**as_mapping(made.get("metadata")), "name": pod.name, "labels": {**labels_in(made), **own}}
-    new = of_new_pod({**made, "metadata": named}, others, creation)
+    new_pod = pod_from_template(template_of(owner.raw, workload), workload, owner, pod.ordinal)
+    # Labels that the controller adds have the same values again, but for the revision.
+    added = {key: pod.labels[key] for key in workload.kind.addable & pod.labels.keys() if key != REVISION_HASH}
+    metadata = {**as_mapping(new_pod.get("metadata")), "name": pod.name, "labels": {**labels_in(new_pod), **added}}
+    successor = of_new_pod({**new_pod, "metadata": metadata}, others, creation)
     claims = claims_of_set(owner.volume_claim_templates, ref.name, ref.namespace, pod.ordinal)
-    return replace(new, claims=(*claims, *new.claims))
+    return replace(successor, claims=(*claims, *successor.claims))

@@ -1,4 +1,4 @@
-"""What a person writes into the Pod spec of a template for a change; a spec that has no place for it stays as it is."""
+"""Changes of the Pod spec in a template, as a person writes them; a spec that they do not fit is returned unchanged."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from webhook.spread.taints import Toleration
 
 
 def with_constraint(spec: Raw, *, constraint: Constraint, fields: Mapping[str, object] | None) -> Raw:
-    """Return the spec with other fields of a constraint, without the constraint if `fields` is None."""
+    """Change fields of a constraint; `fields` None removes the constraint."""
     written = as_list(spec.get(FIELD))
-    there = as_mapping(written[constraint.index]) if constraint.index < len(written) else {}
-    named = there.get("topologyKey"), there.get("whenUnsatisfiable"), there.get("maxSkew")
-    if named != (constraint.topology_key, constraint.when_unsatisfiable, constraint.max_skew):
+    old = as_mapping(written[constraint.index]) if constraint.index < len(written) else {}
+    identity = old.get("topologyKey"), old.get("whenUnsatisfiable"), old.get("maxSkew")
+    if identity != (constraint.topology_key, constraint.when_unsatisfiable, constraint.max_skew):
         return spec  # The Pod is of another revision of the template.
-    changed = [] if fields is None else [{**there, **fields}]
+    changed = [] if fields is None else [{**old, **fields}]
     if fields is not None and fields.get("whenUnsatisfiable") == SOFT:
         changed[0].pop("minDomains", None)  # Only a hard constraint may have it.
     return _with(spec, FIELD, [*written[: constraint.index], *changed, *written[constraint.index + 1 :]])
 
 
 def tolerating(spec: Raw, *, toleration: Toleration) -> Raw:
-    """Return the spec with one more toleration."""
     key, operator, value, effect = toleration
     added = {"key": key, "operator": operator, "value": value, "effect": effect}
     written = as_list(spec.get("tolerations"))
@@ -36,30 +35,30 @@ def tolerating(spec: Raw, *, toleration: Toleration) -> Raw:
 
 
 def without_node_affinity(spec: Raw) -> Raw:
-    """Return the spec without a nodeSelector and without required node affinity."""
+    """Remove the nodeSelector and the required node affinity."""
     affinity = dict(as_mapping(spec.get("affinity")))
-    of_nodes = {
+    node_affinity = {
         name: terms for name, terms in as_mapping(affinity.get("nodeAffinity")).items() if name != REQUIRED_TERMS
     }
-    left = _with(affinity, "nodeAffinity", of_nodes)
-    return _with(_with(spec, "nodeSelector", None), "affinity", left)
+    changed = _with(affinity, "nodeAffinity", node_affinity)
+    return _with(_with(spec, "nodeSelector", None), "affinity", changed)
 
 
 def preferring(spec: Raw, *, kind: str, index: int, number: int) -> Raw:
-    """Return the spec in which one of `number` required terms of podAffinity or podAntiAffinity is preferred."""
+    """Make one of `number` required terms of podAffinity or podAntiAffinity a preferred one."""
     affinity = as_mapping(spec.get("affinity"))
     of_kind = as_mapping(affinity.get(kind))
     required, preferred = as_list(of_kind.get(REQUIRED_TERMS)), as_list(of_kind.get(PREFERRED_TERMS))
     if len(required) != number:
         return spec
     softer = {"weight": MOST_WEIGHT, "podAffinityTerm": required[index]}
-    left = _with(of_kind, REQUIRED_TERMS, [*required[:index], *required[index + 1 :]])
-    changed = _with(left, PREFERRED_TERMS, [*preferred, softer])
+    changed = _with(of_kind, REQUIRED_TERMS, [*required[:index], *required[index + 1 :]])
+    changed = _with(changed, PREFERRED_TERMS, [*preferred, softer])
     return {**spec, "affinity": {**affinity, kind: changed}}
 
 
 def requesting_less(spec: Raw, *, lack: Lack) -> Raw:
-    """Return the spec of a single container that requests so much less; of several a person has to choose."""
+    """Lower the requests of the container, if there is only one; with several a person has to choose."""
     containers = as_list(spec.get("containers"))
     resources = as_mapping(as_mapping(containers[0]).get("resources")) if len(containers) == 1 else {}
     requests = dict(as_mapping(resources.get("requests")))
@@ -69,15 +68,18 @@ def requesting_less(spec: Raw, *, lack: Lack) -> Raw:
     for name, nanos in less.items():
         if not nanos:
             continue
-        left = (parse_quantity(str(requests.get(name, ""))) or 0) - nanos
-        if left < 0 or left % MILLI:
+        after = (parse_quantity(str(requests.get(name, ""))) or 0) - nanos
+        if after < 0 or after % MILLI:
             return spec
-        requests[name] = f"{left // MILLI}m" if left % NANOS else str(left // NANOS) if name == CPU else size_text(left)
+        if after % NANOS:
+            requests[name] = f"{after // MILLI}m"
+        else:
+            requests[name] = str(after // NANOS) if name == CPU else size_text(after)
     container = {**as_mapping(containers[0]), "resources": {**resources, "requests": requests}} if containers else {}
     return {**spec, "containers": [container]} if resources else spec
 
 
 def _with(fields: Raw, name: str, value: object) -> Raw:
-    """Return the fields with a value, without its name if the value is empty."""
+    """Set a field; an empty value removes it."""
     changed = {other: old for other, old in fields.items() if other != name}
     return {**changed, name: value} if value else changed

@@ -17,36 +17,30 @@ from webhook.spread.constraint import Constraint
 from webhook.spread.nodes import NodeSet, union
 from webhook.spread.taints import DO_NOT_SCHEDULE
 
-MOST_REMEDIES = 8  # of those that are offered, and of the places in which one sort of change is tried
-
-
-NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
+MOST_REMEDIES = 8  # How many are offered, and in how many places one sort of change is tried.
+NEW_NODE = "a new node"  # A name and a value of a label that no existing node has, since neither may have spaces.
 
 
 class Variant(NamedTuple):
-    """
-    The attempt as it would be after a change, in words.
+    """The attempt as it would be after a change."""
 
-    `edits` are what kubectl does for the change, None where a person has to find out more.
-    """
-
-    change: str
+    change: str  # In words.
     cycle: Cycle
-    edits: tuple[ObjectEdit, ...] | None = None
+    edits: tuple[ObjectEdit, ...] | None = None  # What kubectl does for it; None where a person has to find out more.
 
 
-# Variants of an attempt, the smallest change first.
+# Yields variants of an attempt, the smallest change first.
 Finder = Callable[[Cycle], Iterator[Variant]]
 
 
 def with_changed(cycle: Cycle, *changed: SchedulerNode) -> Cycle:
-    """Return the cluster with these nodes in place of those of the same names, or besides."""
-    named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
-    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=SchedulerNodes(named.values())))
+    """Add nodes, in place of those with the same names."""
+    by_name = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
+    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=SchedulerNodes(by_name.values())))
 
 
 def with_new(cycle: Cycle, like: SchedulerNode, labels: Labels) -> Cycle:
-    """Return the cluster with a new node, which has the CSI drivers of the one that it is like."""
+    """Add a new node like an existing one, with its CSI drivers, and without taints that keep Pods off."""
     taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
     name = unused(NEW_NODE, (node.name for node in cycle.snapshot.nodes))
     with_node = with_changed(cycle, another(like, name, labels, taints))
@@ -56,18 +50,20 @@ def with_new(cycle: Cycle, like: SchedulerNode, labels: Labels) -> Cycle:
 
 def unused(name: str, used: Iterable[str]) -> str:
     """Return the name, with a number if it is used."""
-    there = set(used)
-    return next(each for i in count(1) if (each := f"{name} {i}" if i > 1 else name) not in there)
+    names = set(used)
+    if name not in names:
+        return name
+    return next(numbered for i in count(2) if (numbered := f"{name} {i}") not in names)
 
 
 def first_key(constraints: Sequence[Constraint]) -> str:
-    """Return the topology key by which places are named: that of the first hard constraint that is not of nodes."""
+    """Return the topology key by which places are named: the first of a hard constraint that is not HOSTNAME; or ""."""
     keys = [constraint.topology_key for constraint in constraints if constraint.hard]
     return next((key for key in keys if key != HOSTNAME), "")
 
 
 def place_name(key: str, domain: str) -> str:
-    """Return a place in words such as `zone a`; "" where places are not named."""
+    """Return a place in words such as `zone a`; "" without a topology key."""
     return f"{key.rpartition('/')[2]} {domain}" if key else ""
 
 
@@ -76,6 +72,6 @@ def refused(feasibility: Feasibility, *plugins: str) -> NodeSet:
 
 
 def largest_first(by_domain: Mapping[str, NodeSet], which: NodeSet) -> list[tuple[str, NodeSet]]:
-    """Return the domains that have such nodes, by how many they have."""
-    having = [(domain, members) for domain, members in by_domain.items() if members & which]
-    return sorted(having, key=lambda domain: (-(domain[1] & which).bit_count(), domain[0]))
+    """Return the domains that have any of the nodes `which`, those with the most first."""
+    domains = [(domain, members) for domain, members in by_domain.items() if members & which]
+    return sorted(domains, key=lambda domain: (-(domain[1] & which).bit_count(), domain[0]))
