@@ -145,10 +145,10 @@ class AttachedVolumes:
         self._rooms: dict[str, NodesByRoom] = {}  # By driver; made when they are asked for.
         self._users: dict[AttachedVolume, NodeSet] = {}  # The nodes whose Pods use a volume.
         self._own: set[str] = set()  # The nodes whose `_pods` and `_numbers` no copy shares: others are copied first.
-        # What Pods with these volumes count as on a node.  It is remembered until they go: their claims may be bound or
-        # deleted before.
+        # What Pods with these volumes count as on a node.  It is remembered, since their claims may be bound or deleted
+        # before they go.
         self._counted: dict[tuple[Mounts, str], tuple[AttachedVolume, ...]] = {}
-        # Pods whose claim is another Pod's, by node and volumes: kube-scheduler gives up an attempt at that node.
+        # Messages by node and volumes, where a Pod's claim is another Pod's: kube-scheduler gives up at that node.
         self.errors: dict[str, dict[Mounts, str]] = {}
         for pod_mounts, numbers in mounts.items():
             for node, number in numbers.items():

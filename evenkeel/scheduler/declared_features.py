@@ -15,7 +15,7 @@ from webhook.kubernetes.fields import Raw, as_list, as_mapping
 
 def _restarts_all_containers(spec: Raw) -> bool:
     """
-    Return whether the exit of one container restarts all of them.
+    Whether the exit of one container restarts all of them.
 
     upstream: restart_all_containers.go:restartAllContainersFeature.InferForScheduling (v1.37)
     """
@@ -25,7 +25,7 @@ def _restarts_all_containers(spec: Raw) -> bool:
 
 def _shares_network_as_other_users(spec: Raw) -> bool:
     """
-    Return whether the Pod is on the host's network, with users of its own.
+    Whether the Pod is on the host's network, with users of its own.
 
     upstream: user_namespaces_host_network.go:userNamespacesHostNetworkFeature.InferForScheduling (v1.37)
     """
@@ -34,7 +34,7 @@ def _shares_network_as_other_users(spec: Raw) -> bool:
 
 def _has_mount_options(spec: Raw) -> bool:
     """
-    Return whether a container mounts a volume with bindMountOptions.
+    Whether a container mounts a volume with bindMountOptions.
 
     upstream: feature.go:volumeBindMountOptionsFeature.InferForScheduling (v1.37)
     """

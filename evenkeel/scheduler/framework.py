@@ -489,9 +489,9 @@ def usable_nodes(cycle: Cycle) -> NodeSet:
 
 def message(cycle: Cycle, feasibility: Feasibility) -> str:
     """
-    Return what kube-scheduler says of a Pod for which no node is feasible, without what it adds about preemption.
+    Return what kube-scheduler says of a Pod for which no node is feasible; "" if one is.
 
-    "" if a node is feasible.
+    What it adds about claims and preemption is left out.
 
     upstream: types.go:FitError.Error (v1.37)
     """

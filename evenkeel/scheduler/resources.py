@@ -155,7 +155,7 @@ def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatabl
 @lru_cache(maxsize=1024)
 def is_extended(name: str) -> bool:
     """
-    Return whether a resource is one that Kubernetes does not know by itself, such as `example.com/gpu`.
+    Whether a resource is one that Kubernetes does not know by itself, such as `example.com/gpu`.
 
     upstream: helpers.go:IsExtendedResourceName (v1.37)
     """
@@ -165,7 +165,7 @@ def is_extended(name: str) -> bool:
 
 def is_of_devices(name: str) -> bool:
     """
-    Return whether a resource is one that a DeviceClass may give out.
+    Whether a resource is one that a DeviceClass may give out.
 
     upstream: fit.go:shouldDelegateResourceToDRA (v1.37)
     """
@@ -175,7 +175,7 @@ def is_of_devices(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def is_scalar(name: str) -> bool:
     """
-    Return whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
+    Whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
 
     upstream: utils.go:IsScalarResourceName (v1.37)
     """
@@ -184,7 +184,7 @@ def is_scalar(name: str) -> bool:
 
 def _is_pod_level(name: str) -> bool:
     """
-    Return whether a Pod may request a resource for all of its containers together.
+    Whether a Pod may request a resource for all of its containers together.
 
     upstream: helpers.go:IsSupportedPodLevelResource (v1.37)
     """
@@ -345,7 +345,7 @@ def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping
 def _read_status(
     reader: Reader, status: Mapping[str, object], path: FieldPath
 ) -> tuple[bool, Stated | None, Stated | None]:
-    """Return whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
+    """Whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
     resources = reader.mapping(status.get("resources"), (*path, "resources"))
     allocated, actuated = status.get("allocatedResources"), resources.get("requests")
     return (
@@ -357,7 +357,7 @@ def _read_status(
 
 def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
     """
-    Return whether the kubelet has found that a resize can never be done.
+    Whether the kubelet has found that a resize can never be done.
 
     upstream: helpers.go:IsPodResizeInfeasible (v1.37)
     """

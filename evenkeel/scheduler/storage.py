@@ -67,7 +67,7 @@ class ClaimRef(NamedTuple):
 
     def names(self, claim: Claim) -> bool:
         """
-        Return whether it is this claim.
+        Whether it is this claim.
 
         upstream: pv_helpers.go:IsVolumeBoundToClaim (v1.37)
         """
@@ -305,7 +305,7 @@ class Storage:
 
     def waits(self, claim: Claim) -> bool:
         """
-        Return whether a claim is bound when a Pod is placed that uses it; one that names its volume never is.
+        Whether a claim is bound when a Pod is placed that uses it; one that names its volume never is.
 
         upstream: binder.go:volumeBinder.GetPodVolumeClaims (v1.37)
         """
@@ -313,7 +313,7 @@ class Storage:
         return not claim.bound and not claim.volume_name and storage_class is not None and storage_class.waits
 
     def names_cloud_disk(self, mounts: Mounts) -> bool:
-        """Return whether a Pod has the disk of a cloud that Kubernetes once attached itself, also by a claim."""
+        """Whether a Pod has the disk of a cloud that Kubernetes once attached itself, also by a claim."""
         if any(disk.kind in IN_TREE for disk in mounts.disks):
             return True
         claims = (self.claim(mounts.namespace, volume.claim) for volume in mounts.claims)

@@ -39,7 +39,7 @@ class Disk(NamedTuple):
 
     def conflicts(self, other: Disk) -> bool:
         """
-        Return whether two Pods of one node cannot have both.
+        Whether two Pods of one node cannot have both.
 
         upstream: volume_restrictions.go:isVolumeConflict (v1.37)
         """
@@ -79,7 +79,7 @@ class Mounts(NamedTuple):
         return [(self.namespace, volume.claim) for volume in self.volumes if volume.claim and not volume.ephemeral]
 
     def shares(self, other: Mounts) -> bool:
-        """Return whether another Pod uses a claim or a disk that this one uses."""
+        """Whether another Pod uses a claim or a disk that this one uses."""
         claims, disks = set(self.shared_claims), set(self.disks)
         return not claims.isdisjoint(other.shared_claims) or not disks.isdisjoint(other.disks)
 

@@ -62,7 +62,7 @@ class Plugin:
         self.cycle, self.nodes = cycle, cycle.snapshot.nodes
 
     def pre_filter(self) -> PreFilterResult:
-        """Return whether the Pod is rejected, or which nodes are left."""
+        """Whether the Pod is rejected, or which nodes are left."""
         return EVERY_NODE
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
