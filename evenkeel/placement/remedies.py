@@ -475,8 +475,8 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
         helping = [value for value in values if feasible_nodes(labelled[value])]
         words = f"label {node.name} with its {what} ({key})"
         if helping:
-            named = [f"a new {what}" if value == NEW_NODE else value for value in helping]
-            only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(named)}"
+            value_names = [f"a new {what}" if value == NEW_NODE else value for value in helping]
+            only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(value_names)}"
             yield Variant(f"{words}{only}", labelled[helping[0]])
 
 

@@ -294,7 +294,7 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
     percentage, absolute = (preemption.get(f"minCandidateNodes{name}") for name in ("Percentage", "Absolute"))
     after_filter = enabled(profile, POST_FILTER, AFTER_FILTER)
     plugins = as_mapping(profile.get("plugins"))
-    named = {plugin for point in (MULTI_POINT, *POINTS) for plugin in _named(plugins, point)}
+    named_plugins = {plugin for point in (MULTI_POINT, *POINTS) for plugin in _named(plugins, point)}
     balanced = _resources(args.get(BALANCED_ALLOCATION, {}).get("resources"))
     system = (spread.get("defaultingType") or SYSTEM) == SYSTEM
     return Profile(
@@ -312,7 +312,7 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
         1 if (weight := between_pods.get("hardPodAffinityWeight")) is None else _number(weight),
         _scores(_points(args.get(VOLUME_BINDING, {}).get("shape"))) or FREE_STORAGE_SHAPE,
         between_pods.get("ignorePreferredTermsOfExistingPods") is True,
-        tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named - KNOWN_PLUGINS)]),
+        tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named_plugins - KNOWN_PLUGINS)]),
         DEFAULT_PREEMPTION in after_filter,
         DYNAMIC_RESOURCES in after_filter,
         USUAL_PROFILE.preemption_candidates if absolute is None else _number(absolute),

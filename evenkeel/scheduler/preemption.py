@@ -271,13 +271,13 @@ class _Evaluator:
         return [i for i in matching if named.name not in self.budgets[i].written.disrupted]
 
 
-def ending_for(pod: IncomingPod, there: Iterable[NamedPod]) -> list[NamedPod]:
+def ending_for(pod: IncomingPod, pods: Iterable[NamedPod]) -> list[NamedPod]:
     """
     Return the Pods on a node that are still ending, as they were preempted for a Pod such as this one.
 
     upstream: default_preemption.go:DefaultPreemption.PodEligibleToPreemptOthers (v1.37)
     """
-    return [named for named in there if named.pod.preempted and named.pod.priority < pod.priority]
+    return [named for named in pods if named.pod.preempted and named.pod.priority < pod.priority]
 
 
 def _matching(budgets: Iterable[DisruptionBudget]) -> Iterator[_MatchingBudget]:

@@ -188,7 +188,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
         priorities=pods.priorities,
         device_resources=frozenset(device_resources),
         nominated=tuple(sorted(nominated, key=lambda pod: (pod.namespace, pod.name))),
-        pods_on={node: tuple(sorted(named, key=lambda pod: pod[:2])) for node, named in pods.by_node.items()},
+        pods_on={node: tuple(sorted(on_node, key=lambda pod: pod[:2])) for node, on_node in pods.by_node.items()},
         budgets=tuple(budgets),
         default_priority=min(default_priorities, default=0),
         mounts=pods.demands.mounts,

@@ -220,8 +220,8 @@ class VolumeBinding(Plugin):
                 unmatched.append((claim, chosen & ~union(choice.nodes for choice in choices), choices))
         possible, without_volume, without_space = chosen, self.nodes.all & ~chosen, 0
         for claim, nodes, choices in unmatched:
-            made, no_volume, no_space = self._made(claim, nodes & possible)
-            choices += made
+            new_volumes, no_volume, no_space = self._new_volumes(claim, nodes & possible)
+            choices += new_volumes
             without_volume |= no_volume
             without_space |= no_space
             possible &= ~(no_volume | no_space)
@@ -262,7 +262,7 @@ class VolumeBinding(Plugin):
                 fitting.append(volume)
         return fitting
 
-    def _made(self, claim: Claim, nodes: NodeSet) -> tuple[list[Choice], NodeSet, NodeSet]:
+    def _new_volumes(self, claim: Claim, nodes: NodeSet) -> tuple[list[Choice], NodeSet, NodeSet]:
         """
         Return where a volume can be made for a claim; the nodes where it cannot; and those that lack space for it.
 
@@ -361,9 +361,9 @@ def _divided(parts: Sequence[Binding], choices: Sequence[Choice], possible: Node
 
 def _plus(part: Binding, choice: Choice, nodes: NodeSet) -> Binding:
     """Add the choice of one more claim to a binding, on those of its nodes where both hold."""
-    free = () if choice.free is None else (choice.free,)
-    made = () if choice.made is None else (choice.made,)
-    return Binding(nodes, (*part.free, *free), (*part.made, *made))
+    free_volume = () if choice.free is None else (choice.free,)
+    new_volume = () if choice.made is None else (choice.made,)
+    return Binding(nodes, (*part.free, *free_volume), (*part.made, *new_volume))
 
 
 def _fits(claim: Claim, volume: PersistentVolume) -> bool:
