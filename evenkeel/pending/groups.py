@@ -40,54 +40,41 @@ LEAST_PLACEMENTS = 500  # in one cluster after one change; Pods that are not rea
 
 
 class Group(NamedTuple):
-    """
-    Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
-
-    `api_group` is that of the workload.  `remedy` is the change after which the most run of all Pods that wait, placed
-    one after the other: `frees` of the `stuck` ones, which do not run without a change.  `commands` make one in the
-    cluster, and none one in the template, whose rollout is not simulated here.  None is `tried` for the smallest groups
-    of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are what is not computed of some of
-    the Pods.  `preemption` is what kube-scheduler does for the first of them, or what it has done and waits for; None
-    where preemption does not help.  `misspelt` are topology keys that no node has, with those that were meant.
-    """
+    """Pods of one namespace and workload that wait for the same cause."""
 
     namespace: str
-    api_group: str
+    api_group: str  # of the workload
     workload: str
-    cause: str
-    pods: tuple[str, ...]
-    remedy: Remedy | None
-    frees: Runs = NONE_RUNS
-    tried: bool = True
-    gaps: tuple[str, ...] = ()
-    preemption: Preemption | None = None
-    run_now: int = 0
-    stuck: int = 0
-    commands: tuple[Command, ...] = ()
-    misspelt: Mapping[str, str] = {}
+    cause: str  # kube-scheduler's message, as it would be now
+    pods: tuple[str, ...]  # names
+    remedy: Remedy | None  # the change after which the most of all waiting Pods run
+    frees: Runs = NONE_RUNS  # of the `stuck` Pods, those that run after the remedy
+    tried: bool = True  # False for the smallest groups of a large cluster: no change was tried
+    gaps: tuple[str, ...] = ()  # what is not computed for some of the Pods
+    preemption: Preemption | None = None  # of the first Pod, done or to come; None where it does not help
+    run_now: int = 0  # Pods of the group that run without any change
+    stuck: int = 0  # waiting Pods of all groups that do not run without a change
+    commands: tuple[Command, ...] = ()  # for a remedy in the cluster; a rollout is not simulated here
+    misspelt: Mapping[str, str] = {}  # topology keys that no node has, with the key that was probably meant
 
 
 class PendingList(NamedTuple):
-    """
-    The groups, the largest first; of `compared` Pods kube-scheduler has told `agree` what is computed here.
+    """All groups of Pods that wait."""
 
-    Changes were tried on all Pods `together`, or, where that were too much, on those of each group alone.
-    """
-
-    groups: tuple[Group, ...]
-    agree: int
-    compared: int
-    together: bool = True
+    groups: tuple[Group, ...]  # the largest first
+    agree: int  # of the compared Pods, those for which the same message is computed here
+    compared: int  # Pods for which kube-scheduler has stated a cause
+    together: bool = True  # changes were tried on all Pods; False: too many, so on those of each group alone
 
 
 class WaitingPod(NamedTuple):
-    """A Pod that waits with its attempt, which Pods that are alike share; `cause` is what the filters say."""
+    """A Pod that waits, with the attempt to place it, which Pods that are alike share."""
 
     subject: PlacementSubject
     cycle: Cycle
     feasibility: Feasibility
     preemption: Preemption | None
-    cause: str
+    cause: str  # what the filters say, without preemption
     gaps: tuple[str, ...]
 
     @property
@@ -111,10 +98,10 @@ def pending(
     competing: Sequence[PlacementSubject] = (),
 ) -> PendingList:
     """
-    Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once.
+    Return what each of the Pods waits for; Pods that are alike are attempted once.
 
-    `others` holds what makes them.  Pods that are `competing` wait, too: they are placed with these, and neither listed
-    nor counted.
+    `others`: the objects that make Pods.
+    `competing`: further Pods that wait.  They are placed with the others, but neither listed nor counted.
     """
     waiting = list(_attempted(subjects, snapshot, features, profiles))
     grouped: dict[tuple[str, str, str, str, bool], list[WaitingPod]] = {}
@@ -125,25 +112,28 @@ def pending(
         grouped.setdefault(key, []).append(waiting_pod)
     largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
     waiters = [_waiter(waiting_pod) for waiting_pod in waiting]
-    waiters += [Waiter(of.ref, cycle, False) for of, cycle in _cycles(competing, snapshot, features, profiles)]
+    waiters += [
+        Waiter(subject.ref, cycle, False) for subject, cycle in _cycles(competing, snapshot, features, profiles)
+    ]
     attempts = len({id(waiter.cycle) for waiter in waiters})
-    tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
-    tries = MOST_REMEDIES * min(tried, len(grouped))
-    seen = attempts * len(snapshot.nodes) * tries
-    together = len(waiters) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
+    # Each change is tried on every attempt: this bounds the groups, and decides whether all Pods are placed together.
+    groups_tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
+    tries = MOST_REMEDIES * min(groups_tried, len(grouped))
+    nodes_seen = attempts * len(snapshot.nodes) * tries
+    together = len(waiters) * tries <= PLACED_FOR_ALL and nodes_seen <= NODES_SEEN_FOR_ALL
     by_ref = {waiter.ref: waiter for waiter in waiters}
-    everybody = Crowd([by_ref[of.ref] for of in _oldest_first([*subjects, *competing])], snapshot, tries)
+    all_together = Crowd([by_ref[subject.ref] for subject in _oldest_first([*subjects, *competing])], snapshot, tries)
     others = others or {}
     defaults = given_defaults([subject.raw for subject in subjects], others)
     groups = list[Group]()
     for i, (key, alike) in enumerate(largest_first):
-        crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
-        groups.append(_group(*key[:4], alike, crowd, i < tried, others, defaults, profiles))
-    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
+        crowd = all_together if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
+        groups.append(_group(*key[:4], alike, crowd, i < groups_tried, others, defaults, profiles))
+    compared = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
         tuple(groups),
-        sum(pod.agrees for pod in said),
-        len(said),
+        sum(pod.agrees for pod in compared),
+        len(compared),
         together,
     )
 
@@ -151,7 +141,6 @@ def pending(
 def _attempted(
     subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
 ) -> Iterator[WaitingPod]:
-    """Yield the Pods, each with its attempt."""
     alike: dict[tuple[str, str], WaitingPod] = {}
     for subject in _oldest_first(subjects):
         key = attempt_likeness(subject)
@@ -161,8 +150,8 @@ def _attempted(
             feasibility = framework.feasibility()
             preemption = preempt(framework, feasibility, snapshot.pods_of, snapshot.budgets)
             unknown = gaps(cycle, feasibility, preemption, subject.unmodelled)
-            of_filters = message(cycle, feasibility)
-            alike[key] = WaitingPod(subject, cycle, feasibility, preemption, of_filters, unknown)
+            cause = message(cycle, feasibility)
+            alike[key] = WaitingPod(subject, cycle, feasibility, preemption, cause, unknown)
         yield alike[key]._replace(subject=subject)
 
 
@@ -173,13 +162,13 @@ def _oldest_first(subjects: Iterable[PlacementSubject]) -> list[PlacementSubject
 
 
 def is_stuck(subject: PlacementSubject, profiles: Profiles) -> bool:
-    """Return whether kube-scheduler, with these profiles, has tried to place the Pod, and found no node."""
+    """Return whether kube-scheduler has tried to place the Pod, and found no node."""
     refused = subject.verdict.reason == UNSCHEDULABLE_REASON and subject.scheduler in profiles
     return refused and not subject.node and not subject.pod.terminating
 
 
 def most_tried(snapshot: Snapshot) -> int:
-    """Return the number of groups for which changes are tried."""
+    """Return for how many groups changes are tried: fewer in a large cluster."""
     return max(LEAST_TRIED, NODES_TRIED_FOR_ALL // max(1, len(snapshot.nodes)))
 
 
@@ -202,12 +191,13 @@ def _group(
         now = crowd.runs_now(alike)
         return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, run_now=now)
     if alike[0].preempts:
-        made = alike[0].preemption
-        return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, preemption=made)
+        preemption = alike[0].preemption
+        return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, preemption=preemption)
+    # Changes are tried on a Pod of the current template, if there is one: an outdated Pod is replaced anyway.
     current = _current(alike, others) if tries else None
     if current is not None:
         alike = [current, *[pod for pod in alike if pod is not current]]
-    best, most, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
+    best, best_runs, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
     raw = others.get(made_by.key) if made_by is not None else None
     reaches = _reaches(raw)
     fixes: tuple[Remedy, ...] = ()
@@ -218,9 +208,9 @@ def _group(
             fixes += tuple(_with_new_template(again, crowd))
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
-            continue  # A Pod that runs is not deleted for one that waits.
-        if most.least < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
-            best, most = remedy, number
+            continue  # Not a template that reaches no waiting Pod; and no Pod that runs is deleted for one that waits.
+        if best_runs.least < crowd.stuck and (runs := crowd.running(remedy, alike)) > best_runs:
+            best, best_runs = remedy, runs
     if best is not None and best.where != NOW and not best.remade and raw is not None and keeps_waiting_pods(raw):
         pods = pods_by_name(names) if len(names) == 1 else "the Pods that wait"
         best = best._replace(change=f"{best.change}, then delete {pods}")
@@ -232,7 +222,7 @@ def _group(
         cause,
         names,
         best,
-        most,
+        best_runs,
         tries,
         unknown,
         stuck=stuck,
@@ -242,7 +232,7 @@ def _group(
 
 
 def _current(alike: Iterable[WaitingPod], others: Mapping[ObjectKey, Raw]) -> WaitingPod | None:
-    """Return the first of the Pods whose template has not changed since it was made; None if that of all has."""
+    """Return the first Pod that was made of the current template; None if all are outdated."""
     by_revision: dict[tuple[Owner | None, str], WaitingPod] = {}
     for pod in alike:
         by_revision.setdefault((pod.subject.pod.owner, pod.subject.pod.revision_hash), pod)
@@ -250,7 +240,7 @@ def _current(alike: Iterable[WaitingPod], others: Mapping[ObjectKey, Raw]) -> Wa
 
 
 def _with_new_template(again: Remedy, crowd: Crowd) -> Iterator[Remedy]:
-    """Yield changes of the new template for those that do not run of Pods which are made again of it."""
+    """Yield changes of the new template, for Pods made again from it that still do not run."""
     cycle = replace(again.cycle, snapshot=crowd.after(again))
     feasibility = find_feasible(cycle)
     for fix in remedies(cycle, feasibility) if not feasibility.feasible else ():
@@ -273,10 +263,10 @@ def helped(
     profiles: Profiles = USUAL_PROFILES,
 ) -> tuple[int, list[Runs | None]]:
     """
-    Return how many Pods of a namespace do not run without a change, and how many of these run after each, if all Pods
-    that wait are placed.
+    Return how many Pods of a namespace do not run without a change, and how many of these run after each remedy.
 
-    It is None for a change in the template, whose rollout is simulated, and for all where too many Pods wait.
+    The latter is None for a change in the template, whose rollout is simulated elsewhere, and for every remedy where
+    too many Pods wait.
     """
     if not fixes or not subjects or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
@@ -289,7 +279,7 @@ def helped(
 def _cycles(
     subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
 ) -> Iterator[tuple[PlacementSubject, Cycle]]:
-    """Yield the Pods with their attempts, which Pods that are alike share."""
+    """Yield the Pods with their attempts; Pods that are alike share one."""
     cycles: dict[tuple[str, str], Cycle] = {}
     for subject in subjects:
         if (key := attempt_likeness(subject)) not in cycles:
@@ -308,22 +298,22 @@ def _reaches(raw: Raw | None) -> bool:
 
 
 class Waiter(NamedTuple):
-    """A Pod of a crowd; one that preempts others, or was not asked about, is placed, and not `counted`."""
+    """A Pod of a crowd."""
 
     ref: ObjectRef
     cycle: Cycle
-    counted: bool = True
+    counted: bool = True  # False for a Pod that preempts others, or was not asked about: it is only placed
 
 
 class Crowd:
     """
-    All Pods that wait, and which of them run in the end without any change.
+    All Pods that wait, and which of them run in the end, without and after a change.
 
-    Each time that they are placed in one cluster after a change, PLACEMENTS_FOR_ALL are shared by `tries` such times.
+    The Pods are placed once for each of `tries` changes.
     """
 
     def __init__(self, waiting: Sequence[Waiter], snapshot: Snapshot, tries: int) -> None:
-        self._waiting, self._most = waiting, max(LEAST_PLACEMENTS, PLACEMENTS_FOR_ALL // max(1, tries))
+        self._waiting, self._most_placements = waiting, max(LEAST_PLACEMENTS, PLACEMENTS_FOR_ALL // max(1, tries))
         self._snapshot = snapshot
 
     @cached_property
@@ -331,11 +321,12 @@ class Crowd:
         return self._placed([waiter.cycle for waiter in self._waiting], self._snapshot)
 
     def _placed(self, attempts: Sequence[Cycle], snapshot: Snapshot) -> list[list[bool]]:
-        """Return which of the Pods run, if they are taken in their order, and if in the opposite one."""
-        in_order = placed(attempts, snapshot, self._most)
+        """Return which of the Pods run if they are placed in their order, and which if in the opposite order."""
+        in_order = placed(attempts, snapshot, self._most_placements)
+        # Pods that share one attempt are alike: their order does not matter.
         if len(set(map(id, attempts))) < 2:
             return [in_order, in_order]
-        return [in_order, placed(attempts[::-1], snapshot, self._most)[::-1]]
+        return [in_order, placed(attempts[::-1], snapshot, self._most_placements)[::-1]]
 
     @property
     def stuck(self) -> int:
@@ -343,18 +334,17 @@ class Crowd:
         return sum(waiter.counted and not run for run, waiter in zip(self._run_now[0], self._waiting, strict=True))
 
     def runs_now(self, alike: Sequence[WaitingPod]) -> int:
-        """Return how many of the Pods run in the end without any change."""
-        names = {pod.subject.ref for pod in alike}
-        return sum(run for run, waiter in zip(self._run_now[0], self._waiting, strict=True) if waiter.ref in names)
+        """Return how many of these Pods run in the end without any change."""
+        refs = {pod.subject.ref for pod in alike}
+        return sum(run for run, waiter in zip(self._run_now[0], self._waiting, strict=True) if waiter.ref in refs)
 
     def running(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> Runs:
         """
-        Return how many of those that do not run without a change run in the end after this one.
+        Return how many Pods run in the end only because of a change.
 
-        It is none if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
-        its workload, that ask for the same; Pods that are made again are all of the new template.
+        `alike`: the Pods of the workload that the remedy is for.  If none of them gains, the change counts as useless.
         """
-        attempts, names = self._attempts(remedy, alike), {pod.subject.ref for pod in alike}
+        attempts, refs_alike = self._attempts(remedy, alike), {pod.subject.ref for pod in alike}
         gained = [
             {
                 waiter.ref
@@ -363,35 +353,40 @@ class Crowd:
             }
             for run_now, run_then in zip(self._run_now, self._placed(attempts, remedy.cycle.snapshot), strict=True)
         ]
-        if names and all(map(names.isdisjoint, gained)):
+        if refs_alike and all(map(refs_alike.isdisjoint, gained)):
             return NONE_RUNS
         numbers = sorted(min(len(refs), self.stuck) for refs in gained)
         return Runs(*numbers)
 
     def after(self, remedy: Remedy) -> Snapshot:
         """Return the cluster with all Pods that run after a change."""
-        return placed_in(self._attempts(remedy), remedy.cycle.snapshot, self._most)[1]
+        return placed_in(self._attempts(remedy), remedy.cycle.snapshot, self._most_placements)[1]
 
     def _attempts(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> list[Cycle]:
-        """Return the attempts to place the Pods after a change."""
+        """
+        Return the attempts to place the Pods after a change.
+
+        A change in the template is for the Pods `alike` that ask for the same as the first of them, and for all Pods
+        that the remedy makes again.
+        """
         attempts = [waiter.cycle for waiter in self._waiting]
-        names = {pod.subject.ref for pod in alike}
+        refs_alike = {pod.subject.ref for pod in alike}
         asked = _asked(alike[0].cycle) if remedy.where != NOW else None
-        namespace, of_template = remedy.cycle.pod.namespace, dict[int, Cycle]()
+        namespace, changed = remedy.cycle.pod.namespace, dict[int, Cycle]()  # by the id of the attempt before
         for i, (ref, cycle, _) in enumerate(self._waiting):
-            again = ref.namespace == namespace and ref.name in remedy.remade
-            if again or (asked is not None and ref in names and _asked(cycle) == asked):
-                attempts[i] = of_template.setdefault(id(cycle), _changed(cycle, remedy.cycle))
+            remade = ref.namespace == namespace and ref.name in remedy.remade
+            if remade or (asked is not None and ref in refs_alike and _asked(cycle) == asked):
+                attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
         return attempts
 
 
 def _changed(cycle: Cycle, remedied: Cycle) -> Cycle:
-    """Return the attempt for a Pod of the template that a remedy changes; its labels and claims are its own."""
+    """Return the attempt for a Pod of the template that a remedy changes; the Pod keeps its own labels and claims."""
     return replace(cycle, pod=asking_as(cycle.pod, remedied.pod), constraints=remedied.constraints)
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:
-    """Return what a change in the template is tried on, without what Pods of one template have of their own."""
+    """Return what the template asks of a node, so without labels, names and claims, which each Pod has of its own."""
     pod = cycle.pod
     constraints = [
         (constraint.topology_key, constraint.max_skew, constraint.hard, constraint.min_domains)

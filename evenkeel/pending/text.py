@@ -18,18 +18,13 @@ from webhook.findings.wording import first_of, number_of
 
 
 class Surroundings(NamedTuple):
-    """
-    What is known beside the Pods that were asked for: those of one `namespace`, or of all; with some labels, if
-    `labelled`.
+    """What was asked for, and what is known beside the listed Pods."""
 
-    Pods that wait `elsewhere` are by namespace.  What is `assumed` of the cluster comes last.
-    """
-
-    namespace: str = ""
-    labelled: bool = False
-    elsewhere: Mapping[str, int] = {}
+    namespace: str = ""  # "" for all
+    labelled: bool = False  # only Pods with some labels were asked for
+    elsewhere: Mapping[str, int] = {}  # Pods that wait in other namespaces, by namespace
     notes: Sequence[str] = ()
-    assumed: Sequence[str] = ()
+    assumed: Sequence[str] = ()  # of the cluster; printed last
 
 
 NOTHING_KNOWN = Surroundings()
@@ -38,7 +33,7 @@ NOTHING_KNOWN = Surroundings()
 def text(
     listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN, style: Style = UNCOLOURED
 ) -> str:
-    """Render the list for a person; `others` are Pods that wait for something else than a node, by what that is."""
+    """Render the list for a person; `others` are numbers of Pods that wait for something else than a node, by what."""
     return style.lines(_lines(listed, others, around))
 
 
@@ -66,17 +61,21 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
 
 
 def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
-    """Return in which namespaces Pods wait, if none does where they were looked for, or only for `others`' reasons."""
+    """
+    Return in which namespaces Pods wait, if none waits for a node where they were looked for.
+
+    `others`: Pods wait there for something else.
+    """
     pods = "Pod with these labels" if around.labelled else "Pod"
     here = f"No {pods} waits{' for lack of a node' if others else ''}"
-    most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
-    there = [f"{number_of(number, 'waits', 'wait')} in {name}" for name, number in most]
-    how = f"add -n {most[0][0]}, or -A" if len(most) == 1 else "name one of these with -n, or add -A"
-    return f"{here} in namespace {around.namespace}; {first_of(there)}: {how}"
+    most_first = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
+    namespaces = [f"{number_of(number, 'waits', 'wait')} in {name}" for name, number in most_first]
+    how = f"add -n {most_first[0][0]}, or -A" if len(most_first) == 1 else "name one of these with -n, or add -A"
+    return f"{here} in namespace {around.namespace}; {first_of(namespaces)}: {how}"
 
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
-    """Yield a group, with what helps most of all Pods `together`, or of its own."""
+    """Yield a group; `together`: its remedy was tried with the Pods of all groups."""
     workload = Styled(Look.NAME, f"{group.workload} in {group.namespace}")
     yield workload, f": {len(group.pods)}: {first_of(group.pods)}"
     yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
@@ -86,8 +85,8 @@ def _group(group: Group, together: bool) -> Iterator[TextLine]:
     elif group.gaps:
         yield f"  {in_words(group.gaps)}"
     if group.preemption is not None:
-        each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
-        yield f"  {preemption_in_words(group.preemption, group.namespace)}{each}"
+        for_each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
+        yield f"  {preemption_in_words(group.preemption, group.namespace)}{for_each}"
     elif group.remedy is not None:
         alone = "" if together else " (tried with the Pods of this group only)"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
@@ -102,7 +101,7 @@ def _group(group: Group, together: bool) -> Iterator[TextLine]:
 
 
 def _next_try(group: Group) -> str:
-    """Return what comes next of Pods for which a node passes now."""
+    """Return when Pods for which a node passes now are tried again."""
     number = len(group.pods)
     if group.run_now < number:
         run = f"{group.run_now:,} of the {number:,} {'gets' if group.run_now == 1 else 'get'} a node"
