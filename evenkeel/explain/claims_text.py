@@ -12,10 +12,10 @@ from webhook.kubernetes.names import HOSTNAME
 
 
 def claim_rows(claims: Sequence[ClaimReach], number: int) -> Iterator[tuple[str, str, str]]:
-    """Yield for each claim its name, its state, and the nodes that it leaves, of so many."""
+    """Yield for each claim its name, its state, and how many of so many nodes it leaves to the Pod."""
     for reach in claims:
-        left = reach.nodes.bit_count()
-        nodes = f"{left:,} of {number_of(number, 'node')}" if left < number else "any node"
+        nodes_left = reach.nodes.bit_count()
+        nodes = f"{nodes_left:,} of {number_of(number, 'node')}" if nodes_left < number else "any node"
         if not reach.judged:
             nodes = "not judged"
         place = places(reach)
@@ -23,7 +23,11 @@ def claim_rows(claims: Sequence[ClaimReach], number: int) -> Iterator[tuple[str,
 
 
 def title(name: str) -> str:
-    """Return how a claim is called; that of an ephemeral volume has no name before its Pod has one."""
+    """
+    Return what a claim is called.
+
+    That of an ephemeral volume is named after its Pod.  Before the Pod has a name it is `-` and the volume's name.
+    """
     return f"claim of volume {name[1:]}" if name.startswith("-") else f"claim {name}"
 
 
@@ -46,11 +50,11 @@ def state(reach: ClaimReach) -> str:
         return "is being deleted"
     if reach.foreign:
         return "belongs to another Pod"
-    nowhere = " and ".join(f"{key}={value}" for key, value in reach.wanted.items())
-    if nowhere:
+    wanted_labels = " and ".join(f"{key}={value}" for key, value in reach.wanted.items())
+    if wanted_labels:
         if claim.bound:
-            return f"bound to {claim.volume_name}, which no node reaches; a node with {nowhere} would"
-        return f"waits for its Pod; its volume can be created on no node; a node with {nowhere} would be one"
+            return f"bound to {claim.volume_name}, which no node reaches; a node with {wanted_labels} would"
+        return f"waits for its Pod; its volume can be created on no node; a node with {wanted_labels} would be one"
     if claim.bound:
         missing = reach.judged and reach.volume is None
         return f"bound to {claim.volume_name}{', which does not exist' if missing else ''}"
@@ -71,22 +75,22 @@ def state(reach: ClaimReach) -> str:
     waits = f"{'new, ' if claim.expected else ''}waits for its Pod"
     if not reach.nodes:
         return f"{waits}; no node has a volume for it"
-    made = f"class {claim.class_name} creates its volume"
+    creates = f"class {claim.class_name} creates its volume"
     if reach.free:
         more = f" or one of {len(reach.free) - 1:,} others" if len(reach.free) > 1 else ""
-        return f"{waits}, to be bound to {reach.free[0]}{more}{f'; on other nodes {made}' if reach.made else ''}"
-    return f"{waits}; {made} there"
+        return f"{waits}, to be bound to {reach.free[0]}{more}{f'; on other nodes {creates}' if reach.made else ''}"
+    return f"{waits}; {creates} there"
 
 
 def gap_remarks(gaps: Iterable[VolumeGap]) -> Iterator[str]:
-    """Yield for lack of which resources volumes are not judged."""
+    """Yield which resources are missing, so that volumes are not judged."""
     for gap in gaps:
         if gap.unread:
             yield f"{gap.what}: {_unread(gap.unread)}"
 
 
 def notes_on_pins(snapshot: Snapshot) -> Iterator[str]:
-    """Yield for lack of which resources it is not known where claims pin Pods."""
+    """Yield which resources are missing, so that it is not known where claims pin Pods."""
     unread = (snapshot.storage or NO_STORAGE).unread & {CLAIMS, PERSISTENT_VOLUMES}
     if unread:
         yield f"The nodes to which claims tie Pods are not known: {_unread(unread)}."
@@ -98,12 +102,12 @@ def _unread(resources: Iterable[str]) -> str:
 
 
 def claim_remarks(claims: Sequence[ClaimReach]) -> Iterator[str]:
-    """Yield what the API does not show of claims that wait."""
+    """Yield that another Pod may just have taken volumes or storage: the API shows that late."""
     for reach in claims:
         if reach.free or reach.takes_capacity:
             what = "these volumes" if reach.free else "this storage"
-            late = "the API does not show that at once; ask again in a minute"
-            yield f"kube-scheduler may just have given {what} to another Pod: {late}"
+            shown_late = "the API does not show that at once; ask again in a minute"
+            yield f"kube-scheduler may just have given {what} to another Pod: {shown_late}"
             return
 
 

@@ -13,32 +13,32 @@ MOST_SHOWN = 5
 
 
 def nomination(explanation: Explanation) -> Iterator[str]:
-    """Yield what is known of the node that is nominated for the Pod."""
     pod, snapshot = explanation.cycle.pod, explanation.cycle.snapshot
     if not pod.nominated_node:
         return
     node = one_line(pod.nominated_node, LINE_LIMIT)
-    there = snapshot.pods_of(pod.nominated_node)
-    ending = [_name(named, pod.namespace) for named in ending_for(pod, there)]
-    own = pod.namespace, pod.name
+    on_node = snapshot.pods_of(pod.nominated_node)
+    ending = [_name(named, pod.namespace) for named in ending_for(pod, on_node)]
+    own_name = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
     if snapshot.nodes.get(pod.nominated_node) is None:
         absent = "but the cluster does not have it: kube-scheduler tries all others"
         yield f"Node {node} is nominated for this Pod, {absent}."
     elif ending:
         yield f"Node {node} is nominated for this Pod: kube-scheduler has preempted {_some(sorted(ending))} there."
-    elif any((nominated.namespace, nominated.name) == own for nominated in assumed):
-        chosen = "kube-scheduler may already have chosen the node, and may be binding the Pod's volumes"
-        yield f"Node {node} is nominated for this Pod: {chosen}."
+    elif any((nominated.namespace, nominated.name) == own_name for nominated in assumed):
+        may_be_binding = "kube-scheduler may already have chosen the node, and may be binding the Pod's volumes"
+        yield f"Node {node} is nominated for this Pod: {may_be_binding}."
     else:
         yield f"Node {node} is nominated for this Pod: kube-scheduler tries this node first."
 
 
 def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = True, each: bool = False) -> str:
     """
-    Return what comes of preemption for a Pod of a namespace, in a sentence without its end; "" if there is nothing.
+    Return what comes of preemption for a Pod of a namespace, as a sentence without its end; "" if nothing does.
 
-    It is not `certain` for a Pod that kube-scheduler does not look at now.  `each` node is for another Pod.
+    `certain`: kube-scheduler looks at the Pod now.
+    `each`: there is a Pod for each of the nodes, not one for any of them.
     """
     if preemption is None:
         return ""
@@ -65,7 +65,7 @@ def sentences(preemption: Preemption | None, namespace: str, *, certain: bool, e
 
 
 def _where(preemption: Preemption, namespace: str, each: bool) -> str:
-    """Return whom it takes, and on which node; of several nodes, each with those that it takes there."""
+    """Return which Pods go, and from which node; of several nodes, each with its Pods."""
     victims = {node: _victims(preemption.candidates[node], namespace) for node in preemption.nodes}
     if len(preemption.nodes) == 1:
         return " on ".join((victims[preemption.nodes[0]], preemption.nodes[0]))
@@ -76,7 +76,6 @@ def _where(preemption: Preemption, namespace: str, each: bool) -> str:
 
 
 def _victims(victims: Victims, namespace: str) -> str:
-    """Return the Pods that one node loses."""
     return _some(sorted(_victim(named, namespace) for named in victims.pods))
 
 
@@ -91,7 +90,7 @@ def _victim(named: NamedPod, namespace: str) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return names as an enumeration."""
+    """Return names as an enumeration, such as `a, b and c`."""
     shown = [one_line(name, LINE_LIMIT) for name in names[:MOST_SHOWN]]
     if len(names) > MOST_SHOWN:
         return f"{', '.join(shown)} and {len(names) - MOST_SHOWN:,} more"

@@ -52,17 +52,12 @@ PLACED_THEN = "it then gets a node, unless another waiting Pod takes the place"
 
 
 class Proposal(NamedTuple):
-    """
-    A remedy with the rollout that it starts, None for one that starts none that can be simulated.
-
-    `commands` make it, none where a person has to make it otherwise.  So many of the Pods that wait run then; `runs` is
-    None where that was not simulated.
-    """
+    """A remedy, and what comes of it."""
 
     remedy: Remedy
-    rollout: Rollout | None = None
-    commands: Sequence[Command] = ()
-    runs: Runs | None = None
+    rollout: Rollout | None = None  # that it starts; None if it starts none, or one that cannot be simulated
+    commands: Sequence[Command] = ()  # that make the change; none where no command can
+    runs: Runs | None = None  # waiting Pods that run then; None if not simulated
 
     @property
     def futile(self) -> bool:
@@ -72,32 +67,23 @@ class Proposal(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """
-    All that is to be printed of one Pod; `source` is where its constraints come from.
-
-    `simulated`: rollouts were tried for the proposals, as far as they can be.  Kube-scheduler has `tried` to place the
-    Pod, or will.  Where no policy was `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and
-    ports for which nodes are refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but
-    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.  What is `assumed` of the
-    cluster comes last.  A workload has or is to have so many `pods`, and the names of those that wait are `waiting`.
-    `reach` is to which Pods a change of its template comes; "" where only its kind is known.
-    """
+    """All that is to be printed of one Pod."""
 
     subject: PlacementSubject
     explanation: Explanation
-    source: str
+    source: str  # where its constraints come from
     proposals: Sequence[Proposal]
     notes: Sequence[str] = ()
-    simulated: bool = True
-    named: bool = True
-    tried: bool = True
-    obstacles: Sequence[Obstacle] = ()
-    kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
-    stuck: int = 0
-    assumed: Sequence[str] = ()
-    waiting: Sequence[str] = ()
-    pods: int = 0
-    reach: str = ""
+    simulated: bool = True  # rollouts of the proposals were simulated, as far as they can be
+    named: bool = True  # a policy was named; False: defaults are those that evenkeel gave the newest Pod
+    tried: bool = True  # kube-scheduler has tried to place the Pod, or will
+    obstacles: Sequence[Obstacle] = ()  # terms and ports for which nodes are refused
+    kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})  # by node, Pods but for which it would take this one
+    stuck: int = 0  # waiting Pods that do not run without a change, this one among them; 0 = unknown
+    assumed: Sequence[str] = ()  # of the cluster; printed last
+    waiting: Sequence[str] = ()  # names of the Pods of the workload that wait
+    pods: int = 0  # of the workload, or its replicas
+    reach: str = ""  # which Pods a change of the template reaches; "" where only the kind is known
 
 
 def text(explained: Explained, now: datetime, style: Style = UNCOLOURED) -> str:
@@ -151,9 +137,9 @@ def _what_comes_next(explained: Explained) -> Iterator[str]:
         return
     if verdict.reason not in ("", UNSCHEDULABLE_REASON):
         return
-    first = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
+    next_try = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
     gaps = explained.explanation.gaps
-    yield f"{first}; {'what is not judged may then still keep it waiting' if gaps else PLACED_THEN}."
+    yield f"{next_try}; {'what is not judged may then still keep it waiting' if gaps else PLACED_THEN}."
 
 
 def _preemption(explained: Explained) -> Iterator[str]:
@@ -161,19 +147,18 @@ def _preemption(explained: Explained) -> Iterator[str]:
     subject, preemption = explained.subject, explained.explanation.preemption
     if subject.pod.terminating:
         return
-    each = subject.ref.kind == "DaemonSet"
-    for sentence in preemption_sentences(preemption, subject.ref.namespace, certain=explained.tried, each=each):
+    for_each = subject.ref.kind == "DaemonSet"
+    for sentence in preemption_sentences(preemption, subject.ref.namespace, certain=explained.tried, each=for_each):
         yield f"  {sentence}"
         yield ""
 
 
 def headline(explained: Explained) -> str:
-    """Return which Pod it is, and how many nodes take it."""
     return "".join(_headline(explained))
 
 
 def _headline(explained: Explained) -> tuple[str, ...]:
-    """Return the parts of the headline."""
+    """Return which Pod it is, and how many nodes take it, in parts."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
     preemption = explanation.preemption
@@ -183,28 +168,28 @@ def _headline(explained: Explained) -> tuple[str, ...]:
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
     doubtful = Look.WARNING if unknown or helped or subject.node else ""
     verdict = Styled(doubtful or (Look.GOOD if passing else Look.ERROR), nodes)
-    more = "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
+    remarks = "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     if unknown and passing:
-        more += " what evenkeel judges"
+        remarks += " what evenkeel judges"
     name = Styled(Look.NAME, str(subject.ref))
     if not subject.exists:
         what = (name, " as it would be placed now") if subject.is_pod else ("The next Pod of ", name)
-        return (*what, ": ", verdict, f"{more}{unknown}.")
+        return (*what, ": ", verdict, f"{remarks}{unknown}.")
     made_by = f" ({subject.workload})" if subject.workload else ""
     if not subject.node:
-        return name, f"{made_by} is {subject.phase}: ", verdict, f"{more}{unknown}."
-    own = explanation.nodes.named((subject.node,))
-    still = "its own among them" if own & explanation.feasibility.feasible else f"but not {subject.node}"
-    if passing and own:
-        more += f", {still}"
-    if not own:
-        more += f"; the cluster has no node {subject.node}"
+        return name, f"{made_by} is {subject.phase}: ", verdict, f"{remarks}{unknown}."
+    own_node = explanation.nodes.named((subject.node,))
+    its_own_node = "its own among them" if own_node & explanation.feasibility.feasible else f"but not {subject.node}"
+    if passing and own_node:
+        remarks += f", {its_own_node}"
+    if not own_node:
+        remarks += f"; the cluster has no node {subject.node}"
     begins = f"{made_by} is on node {subject.node}. If it were placed again, without counting itself: "
-    return name, begins, verdict, f"{more}{unknown}."
+    return name, begins, verdict, f"{remarks}{unknown}."
 
 
 def _causes(explanation: Explanation) -> Iterator[str]:
-    """Yield on how many nodes each cause refuses the Pod, the most first; nothing if no filter was asked."""
+    """Yield on how many nodes each cause refuses the Pod, the most first; nothing if no filter ran on any node."""
     feasibility, number = explanation.feasibility, len(explanation.nodes)
     refused: dict[Reason, NodeSet] = {}
     for refusal in () if feasibility.rejected or feasibility.error else feasibility.refusals:
@@ -216,9 +201,9 @@ def _causes(explanation: Explanation) -> Iterator[str]:
 
 
 def meant(misspelt: Mapping[str, str]) -> Iterator[str]:
-    """Yield which key was probably meant by each that no node has."""
-    for key, known in misspelt.items():
-        yield f"no node has the topologyKey {key}, probably a misspelling of {known}"
+    """Yield which topologyKey was probably meant, for each that no node has."""
+    for key, probable_key in misspelt.items():
+        yield f"no node has the topologyKey {key}, probably a misspelling of {probable_key}"
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
@@ -239,13 +224,13 @@ def claim_lines(explanation: Explanation) -> Iterator[str]:
 
 
 def _pinned(pinning: Sequence[ClaimReach], explanation: Explanation) -> Iterator[str]:
-    """Yield why no node is left of those that the Pod's bound claims leave."""
-    left = reduce(and_, [reach.nodes for reach in pinning])
-    if left:
+    """Yield why none of the nodes that the Pod's bound claims leave takes it."""
+    nodes_left = reduce(and_, [reach.nodes for reach in pinning])
+    if nodes_left:
         names = " and ".join(reach.name for reach in pinning)
         its = f"Its claim {names} is" if len(pinning) == 1 else f"Its claims {names} are"
         fewest = min(pinning, key=lambda reach: reach.nodes.bit_count())
-        yield f"{its} in {places(fewest)}, and {_refusing(left, explanation)}; no node is left."
+        yield f"{its} in {places(fewest)}, and {_refusing(nodes_left, explanation)}; no node is left."
     else:
         where = ", ".join(f"{reach.name} is in {places(reach)}" for reach in pinning)
         yield f"No node reaches all its claims: {where}."
@@ -256,24 +241,24 @@ def _pinned(pinning: Sequence[ClaimReach], explanation: Explanation) -> Iterator
         yield f"The claims cannot be moved: their volumes {volumes} stay there."
 
 
-def _refusing(left: NodeSet, explanation: Explanation) -> str:
+def _refusing(nodes_left: NodeSet, explanation: Explanation) -> str:
     """Return what refuses the nodes that claims leave, in a few words."""
     refusing = [
-        f"constraint {of.constraint.index} refuses {place_name(of.constraint.topology_key, domain.value)}"
-        for of in explanation.constraints
-        if of.constraint.hard
-        for domain in of.domains
-        if not domain.passes and domain.nodes & left
+        f"constraint {explained.constraint.index} refuses {place_name(explained.constraint.topology_key, domain.value)}"
+        for explained in explanation.constraints
+        if explained.constraint.hard
+        for domain in explained.domains
+        if not domain.passes and domain.nodes & nodes_left
     ]
-    others = _why(left, explanation)
+    others = _why(nodes_left, explanation)
     if others:
-        single = left.bit_count() == 1
+        single = nodes_left.bit_count() == 1
         refusing.append(f"{'its node' if single else 'nodes there'} {others}")
     return " and ".join(refusing[:MOST_ROWS]) or "no node there takes it"
 
 
 def obstacle_lines(explained: Explained) -> Iterator[str]:
-    """Yield a line for each term or port for which nodes are refused, with the Pods that it meets."""
+    """Yield a line for each term or port for which nodes are refused, with the Pods that are in its way."""
     nodes = explained.explanation.nodes
     for obstacle in explained.obstacles[:MOST_ROWS]:
         refused = list(nodes.names(obstacle.nodes))
@@ -317,7 +302,7 @@ def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Ite
 
 
 def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> str:
-    """Return all rows in one line if a hard constraint lets the Pod in on each of many nodes; "" if they differ."""
+    """Return one line for many nodes, if a hard constraint per node lets the Pod in on all of them alike; else ""."""
     constraint, domains = explained.constraint, explained.domains
     if constraint.soft or constraint.topology_key != HOSTNAME or len(domains) < FEWEST_ALIKE:
         return ""
@@ -390,9 +375,9 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
         return Styled(Look.ERROR, f"{counted}refused")
     if explained.constraint.soft:
         scores = explanation.scores.get(POD_TOPOLOGY_SPREAD, {})
-        of_domain = [scores[name] for name in explanation.nodes.names(domain.open) if name in scores]
-        worth = f"score {max(of_domain)}" if of_domain else ""
-        return "; ".join(filter(None, (f"{counted}{worth}".removesuffix("; "), shut)))
+        in_domain = [scores[name] for name in explanation.nodes.names(domain.open) if name in scores]
+        best_score = f"score {max(in_domain)}" if in_domain else ""
+        return "; ".join(filter(None, (f"{counted}{best_score}".removesuffix("; "), shut)))
     if not domain.open and not shut:
         return Styled(Look.ERROR, f"{counted}passes, but another constraint refuses it")
     if shut:
@@ -401,7 +386,7 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
 
 
 def _why(nodes: NodeSet, explanation: Explanation) -> str:
-    """Return what refuses these nodes besides constraints, in the fewest words."""
+    """Return which other filters than the constraints refuse these nodes, and why."""
     number = nodes.bit_count()
     words = [
         reason.of_nodes(number)
@@ -421,8 +406,8 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
     """Yield what kube-scheduler has said of the Pod, and what it would say now."""
     verdict, computed = explained.subject.verdict, explained.explanation.message
     if verdict.message:
-        what = f"kube-scheduler said{_for_at_least(verdict.time, now)}"
-        yield f"{what}: {verdict.message}"
+        who_said = f"kube-scheduler said{_for_at_least(verdict.time, now)}"
+        yield f"{who_said}: {verdict.message}"
         if verdict.reason not in ("", UNSCHEDULABLE_REASON):
             yield f"kube-scheduler gives the reason {verdict.reason}, which does not mean that no node passes."
         elif explained.explanation.agrees(verdict.message):
@@ -436,7 +421,11 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
 
 
 def _for_at_least(time: str, now: datetime | None) -> str:
-    """Return since when the Pod has waited: the time of its condition, which stays when the message changes."""
+    """
+    Return how long the Pod has waited at least; "" if not known.
+
+    `time` is that of its condition, which does not change with the message.
+    """
     if now is None:
         return ""
     try:
@@ -475,40 +464,40 @@ def _remedies(explained: Explained) -> Iterator[TextLine]:
 
 def _commands(proposals: Sequence[Proposal]) -> Iterator[TextLine]:
     """Yield the commands for the first changes: those in the cluster, and one in the template."""
-    made = [proposal for proposal in proposals if proposal.commands and not proposal.futile]
-    shown = _made(made, NOW) + _made(made, IN_TEMPLATE)[:1]
+    with_commands = [proposal for proposal in proposals if proposal.commands and not proposal.futile]
+    shown = _in_place(with_commands, NOW) + _in_place(with_commands, IN_TEMPLATE)[:1]
     for proposal in shown:
         yield ""
         yield Styled(Look.NAME, f"  {proposal.remedy.change}:")
         yield from (f"    {command}" for command in proposal.commands)
-    if len(shown) < len(made):
+    if len(shown) < len(with_commands):
         yield ""
         yield "  For the commands of the other changes: -o json."
 
 
-def _made(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
+def _in_place(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
     return [proposal for proposal in proposals if proposal.remedy.where == where]
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    """Yield the changes that are made in the same place, each with the nodes that take the Pod then; and where."""
+    """Yield each place where changes are made, with the changes, and what each comes to."""
     titles = {NOW: "now", IN_TEMPLATE: _template(explained, _price(explained))}
     for where, title in titles.items():
-        if in_place := _made(explained.proposals, where):
-            yield title, [(proposal.remedy.change, _come_to(proposal, explained.stuck)) for proposal in in_place]
+        if proposals := _in_place(explained.proposals, where):
+            yield title, [(proposal.remedy.change, _come_to(proposal, explained.stuck)) for proposal in proposals]
 
 
 def _come_to(proposal: Proposal, stuck: int) -> str:
     """Return what a change comes to: the nodes that take the Pod, its rollout, and the Pods that run then."""
     nodes = [] if proposal.futile else [first_of(proposal.remedy.nodes)]
     rollout = [_rolled_out(proposal.rollout)] if proposal.rollout is not None else []
-    known = proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck)
-    runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and known else []
+    matters = proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck)
+    runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and matters else []
     return "; ".join((*nodes, *rollout, *runs))
 
 
 def run_then(runs: Runs, stuck: int) -> str:
-    """Return how many of the Pods that wait run in the end."""
+    """Return in words how many of the `stuck` Pods run in the end."""
     least, most = runs
     if stuck == 1:
         return "it then runs" if least else "it then runs if kube-scheduler tries it before other Pods"
@@ -530,22 +519,24 @@ def _rolled_out(rollout: Rollout) -> str:
         return f"all {rollout.replicas:,} Pods run in the end, if you delete the Pods that wait now{fewer}"
     waiting = rollout.pending
     wait = range_of(waiting.least, waiting.most)
-    share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
-    ends = "does not finish" if share else "never finishes"
-    return f"its rollout {ends}{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
+    in_some_runs = (
+        "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
+    )
+    how_it_ends = "does not finish" if in_some_runs else "never finishes"
+    return f"its rollout {how_it_ends}{in_some_runs}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
 
 
 def _template(explained: Explained, rollout: str) -> str:
-    """Return where the Pod itself is changed, and at what price."""
+    """Return where the Pod's own fields are changed, and what that entails; `rollout`: in words, for a rollout."""
     subject = explained.subject
     if explained.source == POLICY:
         return "in the template (its constraints replace those of the policy), or in the policy"
     if (made_by := subject.made_by) is not None:
-        of_kind = {"apiVersion": made_by.api_version, "kind": made_by.kind}
-        price = _PRICES.get(explained.reach or reach_of_template(of_kind), rollout)
+        kind_alone = {"apiVersion": made_by.api_version, "kind": made_by.kind}
+        price = _PRICES.get(explained.reach or reach_of_template(kind_alone), rollout)
         return f"in the template of {subject.workload} ({price})"
-    anew = " (delete it and create it again: its constraints cannot be changed)" if subject.exists else ""
-    return f"in the Pod{anew}"
+    recreated = " (delete it and create it again: its constraints cannot be changed)" if subject.exists else ""
+    return f"in the Pod{recreated}"
 
 
 def _price(explained: Explained) -> str:
@@ -623,7 +614,7 @@ def _claims_json(explanation: Explanation) -> dict[str, object]:
 
 
 def runs_json(name: str, runs: Runs | None) -> dict[str, int | None]:
-    """Return how many Pods run, by this name, and at most."""
+    """Return the least and the most Pods that run, as the members `name` and `nameAtMost`."""
     return {name: runs and runs.least, f"{name}AtMost": runs and runs.most}
 
 
