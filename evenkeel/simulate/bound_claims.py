@@ -27,43 +27,45 @@ from webhook.spread.selectors import IN, Requirement
 
 
 class VolumeTemplates(NamedTuple):
-    """
-    What the Pods of a maker have for volumes: `volumes` that the Pod template has, and claims that are made for each.
-
-    `claims` are those of a StatefulSet, by the names of their templates, `ephemeral` those of ephemeral volumes, by the
-    ends of their names.  `kept` is False if the claims of a StatefulSet go with the Pods when there are fewer.
-    """
+    """The volumes of the Pods of a maker, and the claims that are made for each Pod."""
 
     namespace: str = ""
-    volumes: tuple[PodVolume, ...] = ()
-    ephemeral: tuple[tuple[str, Claim], ...] = ()
-    claims: tuple[tuple[str, Claim], ...] = ()
-    stateful_set: str = ""
-    kept: bool = True
+    volumes: tuple[PodVolume, ...] = ()  # of the Pod template
+    ephemeral: tuple[tuple[str, Claim], ...] = ()  # claims of ephemeral volumes, by the part after the Pod's name
+    claims: tuple[tuple[str, Claim], ...] = ()  # of a StatefulSet, by the name of the claim template
+    stateful_set: str = ""  # its name
+    kept: bool = True  # False: the StatefulSet deletes the claims of a Pod when it is scaled down
 
     def of_pod(self, ordinal: int, serial: int) -> tuple[Mounts, tuple[Claim, ...]]:
         """Return the volumes of a new Pod, and the claims that are made for it; `serial` tells Pods apart."""
+        # No Pod of the API has a # in its name, so made-up names meet no real one.
         name = f"{self.stateful_set}-{ordinal}" if self.claims else f"#{serial}"
-        of_set = self.of_set(ordinal)
-        ephemeral = [replace(claim, name=f"{name}{end}", controller=name) for end, claim in self.ephemeral]
-        others = [each._replace(claim=f"{name}{each.claim}") if each.ephemeral else each for each in self.volumes]
-        volumes = (*[PodVolume(claim.name) for claim in of_set], *others)
-        own = (name, name) if ephemeral else ()
-        return Mounts(self.namespace, volumes, *own), (*of_set, *ephemeral)
+        of_stateful_set = self.of_set(ordinal)
+        ephemeral = [replace(claim, name=f"{name}{suffix}", controller=name) for suffix, claim in self.ephemeral]
+        from_template = [
+            volume._replace(claim=f"{name}{volume.claim}") if volume.ephemeral else volume for volume in self.volumes
+        ]
+        volumes = (*[PodVolume(claim.name) for claim in of_stateful_set], *from_template)
+        pod_and_controller = (name, name) if ephemeral else ()
+        return Mounts(self.namespace, volumes, *pod_and_controller), (*of_stateful_set, *ephemeral)
 
     def of_set(self, ordinal: int) -> list[Claim]:
         """Return the claims that the StatefulSet makes for a Pod."""
-        return [replace(claim, name=claim_name(named, self.stateful_set, ordinal)) for named, claim in self.claims]
+        return [
+            replace(claim, name=claim_name(template, self.stateful_set, ordinal)) for template, claim in self.claims
+        ]
 
 
 def read_volume_templates(namespace: str, spec: Raw, storage: Storage, owner: WorkloadObject | None) -> VolumeTemplates:
-    """Return what the Pods with this spec have for volumes; the claims are made by the StatefulSet `owner`, if any."""
+    """Return the volumes of the Pods with this spec; `owner` is the StatefulSet that makes claims for them, if any."""
     templates = owner.volume_claim_templates if owner is not None else []
     names = {template_name(template) for template in templates}
-    others = [volume for volume in as_list(spec.get("volumes")) if as_text(as_mapping(volume).get("name")) not in names]
-    unnamed = {"metadata": {"namespace": namespace, "name": ""}, "spec": {"volumes": others}}
+    other_volumes = [
+        volume for volume in as_list(spec.get("volumes")) if as_text(as_mapping(volume).get("name")) not in names
+    ]
+    unnamed = {"metadata": {"namespace": namespace, "name": ""}, "spec": {"volumes": other_volumes}}
     ephemeral = [expected_claim(storage, raw) for raw in ephemeral_claims(unnamed)]
-    made = [
+    claims = [
         (template_name(template), expected_claim(storage, claim_from_template(template, "", namespace)))
         for template in templates
     ]
@@ -71,19 +73,19 @@ def read_volume_templates(namespace: str, spec: Raw, storage: Storage, owner: Wo
         namespace,
         read_mounts(Reader(), unnamed).volumes,
         tuple([(claim.name, claim) for claim in ephemeral]),
-        tuple(made),
+        tuple(claims),
         owner.ref.name if owner is not None else "",
         owner is None or not owner.deletes_claims_when_scaled,
     )
 
 
 def with_made(storage: Storage, claims: Sequence[Claim]) -> Storage:
-    """Return what there is of volumes once these claims have been made, as far as they are not there."""
+    """Return the storage once these claims have been made; one that is there already is left alone."""
     return storage.with_claims([claim for claim in claims if (claim.namespace, claim.name) not in storage.claims])
 
 
 def with_volumes(cycle: Cycle, templates: VolumeTemplates, replicas: int) -> Cycle:
-    """Return an attempt for a Pod with the volumes of so many Pods that are made alike, and of one more."""
+    """Return an attempt for one Pod that has the volumes of all replicas, and of one more."""
     made = [templates.of_pod(ordinal, 0) for ordinal in (range(replicas + 1) if templates.claims else (0,))]
     mounts = made[0][0]._replace(volumes=tuple([volume for of_pod, _ in made for volume in of_pod.volumes]))
     storage = with_made(cycle.storage, [claim for _, claims in made for claim in claims])
@@ -92,10 +94,10 @@ def with_volumes(cycle: Cycle, templates: VolumeTemplates, replicas: int) -> Cyc
 
 def bound_on(storage: Storage, binding: Binding | None, node: Node | None) -> Storage:
     """
-    Return what there is of volumes once a Pod is on a node: its claims that waited are bound.
+    Return the storage once a Pod is on a node: its claims that waited for the Pod are bound.
 
-    A new volume is in the domains of the node by which its CSI driver places volumes; in its zone if that is not known.
-    What it takes of free storage its driver reports at once.
+    A new volume is in the node's domains of the topology keys of its CSI driver, or in the node's zone if no CSINode
+    tells the keys.  The driver reports at once that there is less free storage.
     """
     if binding is None or node is None or not (binding.free or binding.made):
         return storage
@@ -108,8 +110,10 @@ def bound_on(storage: Storage, binding: Binding | None, node: Node | None) -> St
         claims.append(_bound(claim, volume.name))
         if capacity is not None:
             taken[capacity] = taken.get(capacity, 0) + (claim.requested or 0)
-    left = tuple([_shrunk(capacity, taken.get(capacity, 0)) for capacity in storage.capacities])
-    return replace(storage.with_claims(claims).with_volumes(volumes), capacities=left if taken else storage.capacities)
+    capacities = tuple([_shrunk(capacity, taken.get(capacity, 0)) for capacity in storage.capacities])
+    return replace(
+        storage.with_claims(claims).with_volumes(volumes), capacities=capacities if taken else storage.capacities
+    )
 
 
 def _ref(claim: Claim) -> ClaimRef:
@@ -117,7 +121,6 @@ def _ref(claim: Claim) -> ClaimRef:
 
 
 def _new_volume(storage: Storage, claim: Claim, node: Node) -> PersistentVolume:
-    """Return the volume that is made for a claim of a Pod on a node."""
     name, driver = f"{claim.namespace}/{claim.name}", driver_of(storage.classes[claim.class_name].provisioner)
     return PersistentVolume(
         name,
@@ -135,11 +138,11 @@ def _new_volume(storage: Storage, claim: Claim, node: Node) -> PersistentVolume:
 
 
 def _shrunk(capacity: StorageCapacity, taken: int) -> StorageCapacity:
-    """Return what is reported once so much has been taken."""
+    """Return the capacity that the driver reports once so much has been taken."""
     if not taken or capacity.capacity is None:
         return capacity
-    left = max(0, capacity.capacity - taken)
-    return capacity._replace(capacity=left, largest=None if capacity.largest is None else min(capacity.largest, left))
+    free = max(0, capacity.capacity - taken)
+    return capacity._replace(capacity=free, largest=None if capacity.largest is None else min(capacity.largest, free))
 
 
 def _bound(claim: Claim, volume: str) -> Claim:
@@ -152,30 +155,32 @@ def _accessible(storage: Storage, driver: str, node: Node) -> tuple[NodeTerm, ..
     keys = csi_node.topology_keys(driver) if csi_node is not None else None
     if keys is None:
         keys = (ZONE,) if ZONE in node.labels else (HOSTNAME,)
-    there = [Requirement(key, IN, (node.labels[key],)) for key in keys if key in node.labels]
-    return (NodeTerm(tuple(there), ()),) if there else None
+    requirements = [Requirement(key, IN, (node.labels[key],)) for key in keys if key in node.labels]
+    return (NodeTerm(tuple(requirements), ()),) if requirements else None
 
 
 def without_claims(storage: Storage, claims: Sequence[Claim]) -> Storage:
-    """Return what there is of volumes without these claims, and without their volumes."""
+    """Return the storage without these claims, and without their volumes."""
     gone = {(claim.namespace, claim.name) for claim in claims}
-    volumes = {there.volume_name for key in gone if (there := storage.claims.get(key)) is not None}
+    volumes = {claim.volume_name for key in gone if (claim := storage.claims.get(key)) is not None}
     return replace(
         storage,
         claims={key: claim for key, claim in storage.claims.items() if key not in gone},
-        volumes=PersistentVolumes({name: each for name, each in storage.volumes.items() if name not in volumes}),
+        volumes=PersistentVolumes({name: volume for name, volume in storage.volumes.items() if name not in volumes}),
     )
 
 
 def unknown_topologies(storage: Storage, mounts: Mounts) -> Iterator[str]:
-    """Yield the provisioners of claims of a Pod of which no CSINode says where their volumes can be used."""
+    """Yield the provisioners of a Pod's claims for which no CSINode says where their volumes can be used."""
     drivers = {driver.name for csi_node in set(storage.csi_nodes.values()) for driver in csi_node.drivers}
     for volume in mounts.claims:
         claim = storage.claim(mounts.namespace, volume.claim)
-        of_class = storage.classes.get(claim.class_name) if claim is not None else None
-        makes_one = claim is not None and of_class is not None and storage.waits(claim) and of_class.makes_volumes
-        if of_class is not None and makes_one and driver_of(of_class.provisioner) not in drivers:
-            yield of_class.provisioner
+        storage_class = storage.classes.get(claim.class_name) if claim is not None else None
+        gets_new_volume = (
+            claim is not None and storage_class is not None and storage.waits(claim) and storage_class.makes_volumes
+        )
+        if storage_class is not None and gets_new_volume and driver_of(storage_class.provisioner) not in drivers:
+            yield storage_class.provisioner
 
 
 NO_VOLUMES = VolumeTemplates()

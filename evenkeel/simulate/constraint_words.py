@@ -32,12 +32,16 @@ def constraint_words(constraint: Constraint | ConstraintResult) -> Iterator[str]
 def too_few_domains(constraint: Constraint | ConstraintResult, eligible: int) -> Iterator[str]:
     """Yield that the minimum is 0, if there are fewer eligible domains than minDomains."""
     if constraint.hard and eligible < constraint.min_domains:
-        few = f"{number_of(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
-        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
+        too_few = f"{number_of(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
+        yield f"{too_few if eligible else 'no domain counts'}: the minimum is 0"
 
 
 def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
-    """Yield where the constraints in force come from if not from the Pod itself; a policy may be `named`."""
+    """
+    Yield where the constraints in force come from if not from the Pod itself.
+
+    `named`: the user has named the policy.
+    """
     if source != FROM_POD:
         yield (
             "It has no constraints of its own. In force: "

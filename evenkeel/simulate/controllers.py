@@ -1,5 +1,5 @@
 """
-What makes Pods: the owners of any Pods, and of one workload its ReplicaSets, with those to come.
+What makes Pods: the owners of any Pods; and of simulated workloads the ReplicaSets or revisions, with those to come.
 
     owner ──its template──> next replica ──constraints in force──> PodClass ──> Maker
 """
@@ -46,31 +46,27 @@ SIMULATED = (
     *((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER), (APPS, DAEMON_SET), (BATCH, JOB)),
 )
 OF_JOB = ("batch", JOB)
-# Owners of Pods, by API group, whose controllers make another Pod for one that is gone.
+# Owners of Pods, as API group and kind, whose controllers make another Pod for one that is gone.
 MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), OF_JOB})
 
 
 class SimulatedCluster(NamedTuple):
-    """
-    What was read of a cluster; `pods` are those that the simulation may move, and those that wait, in JSON.
-
-    All Pods of a lower priority than `known_below` are among them.
-    """
+    """What was read of a cluster."""
 
     snapshot: Snapshot
     features: Features
-    pods: Sequence[Raw]
-    others: Mapping[ObjectKey, Raw]
-    time: float | None = None
-    known_below: int = LOWEST_PRIORITY
+    pods: Sequence[Raw]  # those that the simulation may move, and those that wait
+    others: Mapping[ObjectKey, Raw]  # all other objects
+    time: float | None = None  # when it was read, in seconds since 1970
+    known_below: int = LOWEST_PRIORITY  # all Pods of a lower priority are among `pods`
 
 
 class Makers:
     """
     What makes Pods in a cluster; each owner is read once.
 
-    `controllers` are those of the workloads that are `named`, and `of_set` has them by their ReplicaSets.  With any,
-    all other Pods are made anew, also where their owner's controller is not simulated: they may take room.
+    `named`: the workloads that are simulated by name.  If there are any, every owner makes its Pods anew when they go,
+    also where its controller is not simulated, since new Pods may take room.
     """
 
     def __init__(
@@ -89,15 +85,16 @@ class Makers:
         self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
         self.errors: dict[str, None] = {}
         self.controllers = [Controllers(raw, self) for raw in named]
-        self.of_set = {key: of for of in self.controllers for key in of.revisions}
+        # By the key of what owns the Pods: the workload, or each ReplicaSet of a Deployment.
+        self.of_set = {key: controllers for controllers in self.controllers for key in controllers.revisions}
         for controllers in self.controllers:
             controllers.read_revisions()
 
     def revision(self, pod: PodObject) -> tuple[int, Maker | None]:
-        """Return the number of the ReplicaSet or revision that has a Pod of a named workload, and its maker."""
-        of = self.of_set.get(pod.owner.key(pod.namespace)) if pod.owner is not None else None
-        number = of.revision(pod) if of is not None else -1
-        return number, of.makers[number] if of is not None and number >= 0 else None
+        """Return the number of the ReplicaSet or revision of a named workload's Pod, and its maker; else -1, None."""
+        controllers = self.of_set.get(pod.owner.key(pod.namespace)) if pod.owner is not None else None
+        number = controllers.revision(pod) if controllers is not None else -1
+        return number, controllers.makers[number] if controllers is not None and number >= 0 else None
 
     def makes_anew(self, owner: Owner) -> bool:
         """Return whether the controller of a Pod's owner is simulated, and makes another Pod in place of it."""
@@ -105,18 +102,18 @@ class Makers:
         return bool(self.controllers) or (key.group, key.kind) in MAKING_ANEW
 
     def next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
-        """Return the next Pod of what makes Pods; None if it has no template."""
+        """Return the next Pod of an owner; None if it has no template."""
         return next(iter(next_replica(raw, self.cluster.others, self.kinds, self._creation, revision)), None)
 
     def pod_class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
-        usual = profile or USUAL_PROFILE
-        tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)
+        profile_or_usual = profile or USUAL_PROFILE
+        tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), profile_or_usual)
         of_class = PodClass(
             tried.cycle.pod,
             tuple(tried.cycle.constraints),
             tried.cycle.system_defaults,
-            usual,
+            profile_or_usual,
             _waits(subject.pod, subject.scheduler if profile is None else ""),
             read_limited_tolerations(subject.pod.spec),
             subject.unmodelled,
@@ -174,28 +171,25 @@ class Makers:
 
 
 class Controllers:
-    """
-    What makes the Pods of the workload `raw`, which is simulated by name.
-
-    `sets` are the ReplicaSets of a Deployment, or the workload itself, and `revisions` their numbers;
-    `updating` are those of a StatefulSet or DaemonSet.  `makers` are what makes the Pods of each revision.
-    """
+    """What makes the Pods of a workload that is simulated by name, in each of its revisions."""
 
     def __init__(self, raw: Raw, among: Makers) -> None:
         self.among, self.cluster = among, among.cluster
         self.workload = read_workload_object(raw)
         self.ref = self.workload.ref
+        # The ReplicaSets of a Deployment, the oldest first; else the workload itself.
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [self.workload]
         self.revisions = {replica_set.ref.key: i for i, replica_set in enumerate(self.sets)}
-        self.updating, self.makers = Revisions(), list[Maker]()
+        self.updating = Revisions()  # of a StatefulSet or DaemonSet
+        self.makers = list[Maker]()  # by the number of the ReplicaSet or revision
 
     def read_revisions(self) -> None:
         """Read the revisions of the workload, once all controllers are known."""
-        own = [pod for pod in self.among.pods if self._set_of(pod) >= 0]
+        own_pods = [pod for pod in self.among.pods if self._set_of(pod) >= 0]
         if self.ref.kind == STATEFUL:
-            self.updating = read_revisions(self.workload, own)
+            self.updating = read_revisions(self.workload, own_pods)
         elif self.ref.kind == DAEMON_SET:
-            self.updating = read_daemon_revisions(self.workload, own)
+            self.updating = read_daemon_revisions(self.workload, own_pods)
         self.makers = list(self._of_sets())
 
     def _sets(self) -> Iterator[WorkloadObject]:
@@ -207,12 +201,16 @@ class Controllers:
         yield newest if newest is not None else self._next_set(MADE_UP_LABEL)
 
     def _next_set(self, revision: str) -> WorkloadObject:
-        """Return the ReplicaSet that the Deployment controller would make now, and have its Pods found by it."""
-        made = read_workload_object(new_replica_set(self.workload, revision))
-        selector = as_selector(read_selector(Reader(), made.selector, ("spec", "selector")))
-        controller = Controller(APPS, SET, made.ref.name, "", selector)
+        """
+        Return the ReplicaSet that the Deployment controller would make now.
+
+        It is added to the snapshot, since kube-scheduler's default constraints select what controllers select.
+        """
+        replica_set = read_workload_object(new_replica_set(self.workload, revision))
+        selector = as_selector(read_selector(Reader(), replica_set.selector, ("spec", "selector")))
+        controller = Controller(APPS, SET, replica_set.ref.name, "", selector)
         self.among.snapshot = self.among.snapshot.with_controller(self.ref.namespace, controller)
-        return made
+        return replica_set
 
     def next_maker(self, number: int) -> Maker:
         """Return the maker of the Pods of the workload after a rollout has begun."""
@@ -222,7 +220,7 @@ class Controllers:
         return self._required(self.workload, revision)
 
     def _of_sets(self) -> Iterator[Maker]:
-        """Yield the maker of the Pods of each set; of a StatefulSet amid a rollout its current revision first."""
+        """Yield the maker of each set; amid a rollout of a StatefulSet or DaemonSet, of the old revision first."""
         for replica_set in self.sets:
             maker = self._required(replica_set, self.updating.updated)
             if self.updating.current:
@@ -230,19 +228,19 @@ class Controllers:
             yield maker
 
     def stored_class(self, stored: Raw) -> PodClass | None:
-        """Return the Pods of the workload as the cluster has it, before another one is applied; None without any."""
+        """Return the class of the Pods of the workload as the cluster has it, before a file is applied."""
         subject = self.among.next(stored)
         return self.among.pod_class(subject)[0] if subject is not None else None
 
     def _before(self, updated: Maker) -> Maker:
-        """Return the maker of the Pods of the current revision: of the template before only Pods are known."""
+        """Return the maker of the Pods of the current revision, from one of its Pods: its template is not known."""
         updating = self.updating
         if updating.lost:
             return self._required(self.workload, updating.current)
         if updating.like is None:
             return updated
         of_class = self.among.as_it_is(updating.like)
-        if self.ref.kind == DAEMON_SET:  # That Pod has its own node.
+        if self.ref.kind == DAEMON_SET:  # The affinity of that Pod ties it to its own node.
             of_class = replace(of_class, pod=replace(of_class.pod, affinity=updated.of_class.pod.affinity))
         return updated._replace(of_class=of_class)
 
@@ -268,7 +266,7 @@ class Controllers:
         )
 
     def revision(self, pod: PodObject) -> int:
-        """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""
+        """Return the number of the ReplicaSet or revision of a Pod; -1 for a Pod of another workload."""
         number = self._set_of(pod)
         return self.updating.number(pod) if number == 0 else number
 
@@ -277,7 +275,11 @@ class Controllers:
 
 
 def _waits(pod: PodObject, scheduler: str) -> str:
-    """Return why kube-scheduler does not look at a Pod that perhaps another scheduler places; "" if it does."""
+    """
+    Return why kube-scheduler does not look at a Pod; "" if it does.
+
+    `scheduler`: the name of the scheduler, if no profile of it is known; else "".
+    """
     if scheduler:
         return f'the scheduler "{scheduler}" places it, which is not simulated'
     return "it has scheduling gates" if pod.scheduling_gates else ""

@@ -24,7 +24,7 @@ from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.update_strategies import DaemonSetUpdate, DeploymentStrategy
 
 LEAST_RUNS, MOST_RUNS = 3, 30  # in which a change is tried
-CHANCE = 0.05  # with which one that changes nothing may seem to help
+CHANCE = 0.05  # that a change without any effect seems to help
 ROLLING = DeploymentStrategy(max_surge=0, max_unavailable=1)
 RECREATE = DeploymentStrategy(recreate=True)
 STRATEGIES: Mapping[DeploymentStrategy, Mapping[str, object]] = {
@@ -44,50 +44,53 @@ class Cure(NamedTuple):
 
 def cures(plan: Plan, seed: int, outcomes: Sequence[Outcomes], *, applied: bool) -> dict[ObjectRef, list[Cure]]:
     """
-    Return what lets the rollouts of workloads finish, for each of which one does not in some run.
+    Return what lets rollouts finish, for each workload whose rollout does not finish in some run.
 
-    Each change is tried in all of them together.  What is `applied` from files is not rolled back in the cluster.
+    Each change is tried for all workloads at once.
+    `applied`: the workloads come from files, so that they are changed there, and not rolled back in the cluster.
     """
-    named = {of.name: of for of in plan.named}
-    refs = [plan.workloads[of.name].ref for of in plan.named]
+    named = {workload.name: workload for workload in plan.named}
+    refs = [plan.workloads[workload.name].ref for workload in plan.named]
     stuck = {ref: runs for ref in refs if (runs := _stuck_runs(outcomes, str(ref), 1))}
     if not stuck:
         return {}
-    found: dict[ObjectRef, list[Cure]] = {ref: [] for ref in stuck}
+    found_cures: dict[ObjectRef, list[Cure]] = {ref: [] for ref in stuck}
+    # The rollout that is stuck most rarely needs the most runs to tell that a change helps.
     wanted = wanted_runs(min(map(len, stuck.values())) / len(outcomes))
     for strategy in STRATEGIES:
-        tried = [ref for ref in stuck if _takes(ref, named[str(ref)], strategy)]
-        for ref in _finishing(_with_strategy(plan, strategy, tried), seed, wanted, tried):
+        refs_tried = [ref for ref in stuck if _takes(ref, named[str(ref)], strategy)]
+        for ref in _finishing(_with_strategy(plan, strategy, refs_tried), seed, wanted, refs_tried):
             cure = _of_strategy(ref, strategy, named[str(ref)])
-            found[ref].append(cure._replace(edits=()) if applied else cure)
-    in_end = {ref: runs[0] for ref in stuck if (runs := _stuck_runs(outcomes, str(ref), len(plan.steps)))}
-    for ref, deletion in _deletions(plan, seed, wanted, in_end):
-        found[ref].append(deletion)
+            found_cures[ref].append(cure._replace(edits=()) if applied else cure)
+    # From here on only what is stuck after the last step counts: the number of one such run.
+    stuck_in_end = {ref: runs[0] for ref in stuck if (runs := _stuck_runs(outcomes, str(ref), len(plan.steps)))}
+    for ref, deletion in _deletions(plan, seed, wanted, stuck_in_end):
+        found_cures[ref].append(deletion)
     if applied:
-        return found
-    undone = _further(plan, UNDO)
-    complete = _complete(undone, seed, wanted, in_end)
+        return found_cures
+    plan_undone = _further(plan, UNDO)
+    complete = _complete(plan_undone, seed, wanted, stuck_in_end)
     for ref in complete:
-        found[ref].append(_undo(ref, named[str(ref)]))
-    others = {ref: number for ref, number in in_end.items() if ref not in complete}
-    for ref, deletion in _deletions(undone, seed, wanted, others):
+        found_cures[ref].append(_undo(ref, named[str(ref)]))
+    incomplete = {ref: number for ref, number in stuck_in_end.items() if ref not in complete}
+    for ref, deletion in _deletions(plan_undone, seed, wanted, incomplete):
         undo = _undo(ref, named[str(ref)])
-        found[ref].append(Cure(f"{undo.change}, then {deletion.change}", (*undo.edits, *deletion.edits)))
-    return found
+        found_cures[ref].append(Cure(f"{undo.change}, then {deletion.change}", (*undo.edits, *deletion.edits)))
+    return found_cures
 
 
 def _stuck_runs(outcomes: Iterable[Outcomes], name: str, first: int) -> list[int]:
-    """Return the runs in which a rollout does not finish in the step `first`, counted from 1, or in a later one."""
+    """Return the numbers of the runs in which a rollout does not finish in step `first`, counted from 1, or later."""
     return [number for number, of_run in enumerate(outcomes) if _is_stuck(of_run, name, first)]
 
 
 def _is_stuck(of_run: Outcomes, name: str, first: int) -> bool:
-    own = [step.workloads[name] for step in of_run[first:]]
-    return any(outcome.rolling and outcome.unfinished for outcome in own)
+    of_workload = [step.workloads[name] for step in of_run[first:]]
+    return any(outcome.rolling and outcome.unfinished for outcome in of_workload)
 
 
 def wanted_runs(stuck: float) -> int:
-    """Return in how many runs a rollout that does not finish in this share seldom finishes in all."""
+    """Return how many runs it takes until a rollout stuck in this share of them finishes in all by CHANCE only."""
     enough = ceil(log(CHANCE) / log(1 - stuck)) if stuck < 1 else 1
     return min(max(LEAST_RUNS, enough), MOST_RUNS)
 
@@ -98,7 +101,7 @@ def _finishing(plan: Plan, seed: int, wanted: int, tried: Iterable[ObjectRef]) -
 
 
 def _complete(plan: Plan, seed: int, wanted: int, tried: Iterable[ObjectRef]) -> list[ObjectRef]:
-    """Return the workloads of which in the end of all runs every Pod is as they want it."""
+    """Return the workloads that are complete at the end of each of so many runs."""
     return _helped(plan, seed, wanted, tried, lambda of_run, name: of_run[-1].workloads[name].complete)
 
 
@@ -114,7 +117,7 @@ def _helped(
 
 
 def _further(plan: Plan, action: str) -> Plan:
-    """Return the plan with one step more, which changes no node."""
+    """Return the plan with one more step, which changes no node."""
     ground = replace((plan.start.ground, *plan.grounds)[-1], touched=(), like=())
     return replace(plan, steps=(*plan.steps, Step(action, action)), grounds=(*plan.grounds, ground))
 
@@ -128,18 +131,18 @@ def _takes(ref: ObjectRef, named: Named, strategy: DeploymentStrategy) -> bool:
 def _with_strategy(plan: Plan, strategy: DeploymentStrategy, refs: Iterable[ObjectRef]) -> Plan:
     names = {str(ref) for ref in refs}
     changed = [
-        replace(of, strategy=strategy, daemon=of.daemon and DaemonSetUpdate()) if of.name in names else of
-        for of in plan.named
+        replace(named, strategy=strategy, daemon=named.daemon and DaemonSetUpdate()) if named.name in names else named
+        for named in plan.named
     ]
     return replace(plan, named=tuple(changed))
 
 
 def _of_strategy(ref: ObjectRef, strategy: DeploymentStrategy, named: Named) -> Cure:
     words = "type: Recreate" if strategy.recreate else "maxSurge: 0 and maxUnavailable: 1"
-    fewer = "no Pod runs" if strategy.recreate or named.replicas <= 1 else "one Pod fewer runs"
+    meanwhile = "no Pod runs" if strategy.recreate or named.replicas <= 1 else "one Pod fewer runs"
     name = "updateStrategy" if ref.kind == DAEMON_SET else "strategy"
     operation = {"op": "add", "path": f"/spec/{name}", "value": STRATEGIES[strategy]}
-    return Cure(f"{words} in spec.{name} ({fewer} meanwhile)", (patching(ref, operation),))
+    return Cure(f"{words} in spec.{name} ({meanwhile} meanwhile)", (patching(ref, operation),))
 
 
 def _undo(ref: ObjectRef, named: Named) -> Cure:
@@ -152,15 +155,15 @@ def _undo(ref: ObjectRef, named: Named) -> Cure:
 
 def _deletions(plan: Plan, seed: int, wanted: int, stuck: Mapping[ObjectRef, int]) -> Iterator[tuple[ObjectRef, Cure]]:
     """
-    Yield the deletion of StatefulSets' Pods that wait and have an old template, which they do not do themselves.
+    Yield the deletion of the waiting Pods of StatefulSets that have an old template: no StatefulSet deletes these.
 
-    Each of them is `stuck` in the end of the run of this number.
+    `stuck`: for each workload, the number of a run at whose end it is not complete.
     """
     sets = [ref for ref in stuck if ref.kind == STATEFUL]
     for ref in _complete(_further(plan, REPLACE), seed, wanted, sets):
-        end = at_end(plan, seed, stuck[ref])
-        workload = end.workloads[str(ref)]
-        waiting = [pod for pod in end.state.waiting if pod.workload == str(ref) and workload.is_outdated(pod)]
+        run_at_end = at_end(plan, seed, stuck[ref])
+        workload = run_at_end.workloads[str(ref)]
+        waiting = [pod for pod in run_at_end.state.waiting if pod.workload == str(ref) and workload.is_outdated(pod)]
         names = [f"{ref.name}-{pod.ordinal}" for pod in waiting]
         if names:
             pods = pods_by_name(names) if len(names) <= MOST_PODS_DELETED else f"the {len(names):,} Pods that wait"
@@ -169,11 +172,12 @@ def _deletions(plan: Plan, seed: int, wanted: int, stuck: Mapping[ObjectRef, int
 
 def explained(plan: Plan, seed: int, outcomes: Sequence[Outcomes]) -> ObjectRef | None:
     """
-    Return the Pod that waits first in the end, of those that the cluster has, or else the workload that makes it.
+    Return what a person can have explained of the Pods that wait in the end: a Pod that the cluster has, if one waits;
+    else a workload, if its next Pod has no node before all steps either.
 
-    None if none waits, or if the workload's next Pod has a node as the cluster is before all steps.
+    None if no Pod waits, or only the steps make it wait.
     """
-    names = [of.name for of in plan.named]
+    names = [named.name for named in plan.named]
     waiting_in = (i for i, of_run in enumerate(outcomes) if any(of_run[-1].workloads[name].waiting for name in names))
     number = next(waiting_in, None)
     if number is None:
@@ -182,7 +186,7 @@ def explained(plan: Plan, seed: int, outcomes: Sequence[Outcomes]) -> ObjectRef 
     for pod in waiting:
         if pod.name:
             return ObjectRef("v1", "Pod", pod.namespace, pod.name)
-    sets = {of.name: of.sets for of in plan.named}
+    sets = {named.name: named.sets for named in plan.named}
     before = State(plan.start, Random(seed))
     for name in dict.fromkeys(pod.workload for pod in waiting):
         if not feasible_nodes(before.cycle(sets[name][-1].maker.of_class)):

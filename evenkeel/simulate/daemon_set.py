@@ -20,14 +20,13 @@ Names = dict[str, None]  # of nodes, a set that keeps its order
 
 class DaemonSet:
     """
-    The Pods of a DaemonSet; `makers` are those of its revisions, of which the last has its template as it is now.
+    The Pods of a DaemonSet.
 
-    Nodes are `_open` while the controller may have to do something there.  Each other one has one Pod, which is
-    available; where that is of an older template the node is `_outdated`.
+    To be fast in a large cluster, each round looks only at nodes where there may be something to do: see `_move_to`.
     """
 
     def __init__(self, update: DaemonSetUpdate, makers: Sequence[Maker], pods: Iterable[Pod], ground: Ground) -> None:
-        self.update, self._makers = update, list(makers)
+        self.update, self._makers = update, list(makers)  # one for each revision, that of the current template last
         self._node_of = {pod: pod.node or pod.of_class.own_node for pod in pods}
         self._on: dict[str, list[Pod]] = {}
         for pod, node in self._node_of.items():
@@ -38,8 +37,10 @@ class DaemonSet:
         """Look at all nodes: they have changed, or the template has."""
         self._ground = ground
         self._running, self._keeping = nodes_of(self.maker.of_class, ground.nodes)
+        # Nodes where the controller may have something to do.  Any other node has what it should: no Pod or one,
+        # which is available.
         self._open: Names = dict.fromkeys([*self._running, *self._on])
-        self._outdated: Names = {}
+        self._outdated: Names = {}  # nodes that are not open, and whose Pod is of an older template
 
     @property
     def pods(self) -> Collection[Pod]:
@@ -51,12 +52,12 @@ class DaemonSet:
 
     @property
     def revision(self) -> int:
-        """The number of its template as it is now."""
+        """The number of the current template."""
         return len(self._makers) - 1
 
     @property
     def replicas(self) -> int:
-        """How many Pods it should have: one on each node that should run one."""
+        """How many Pods it should have."""
         return len(self._running)
 
     @property
@@ -74,7 +75,7 @@ class DaemonSet:
         return not self.old and all(any(pod.available for pod in self._on.get(node, ())) for node in self._running)
 
     def is_outdated(self, pod: Pod) -> bool:
-        """Return whether a Pod that is made in place of this one would be of another template."""
+        """Return whether a Pod made in place of this one would be of another template."""
         return pod.revision != self.revision
 
     def roll_out(self, maker: Maker) -> None:
@@ -83,7 +84,7 @@ class DaemonSet:
         self._move_to(self._ground)
 
     def undo(self) -> None:
-        """Begin with the template before, if there is one: Pods that have it are of the newest revision again."""
+        """Roll back to the template before, if there is one; Pods that have it count as updated again."""
         before, new = max(0, self.revision - 1), self.revision + 1
         for pod in self.pods:
             if pod.revision == before:
@@ -91,7 +92,7 @@ class DaemonSet:
         self.roll_out(self._makers[before])
 
     def scale(self, replicas: int) -> None:
-        """Do nothing: it has no number of replicas."""
+        """Do nothing: a DaemonSet has no number of replicas."""
 
     def sync(self, state: State) -> bool:
         """
@@ -120,15 +121,16 @@ class DaemonSet:
         """
         lacking, going = list[str](), list[Pod]()
         for node in self._open:
-            there = self._on.get(node, [])
-            active = sorted([pod for pod in there if pod.active], key=_age)
+            on_node = self._on.get(node, [])
+            active = sorted([pod for pod in on_node if pod.active], key=_age)
             if node not in self._keeping:
                 going += active
-            elif node in self._running and not (active if surges else there):
+            elif node in self._running and not (active if surges else on_node):
                 lacking.append(node)
             elif not surges:
                 going += active[1:]
             elif len(active) > 1:
+                # With maxSurge the old Pod goes once the new one is available, or at once if the old one is not ready.
                 new, old = self._by_template(active)
                 replaced = new and old and (new[0].available or not old[0].ready)
                 going += [*new[1:], *(old if replaced else old[1:])]
@@ -137,15 +139,17 @@ class DaemonSet:
     def _close(self) -> None:
         """Close the nodes that have what they should: one Pod, which is available, or none."""
         for node in list(self._open):
-            there = self._on.get(node, [])
-            if not there or (len(there) == 1 and there[0].available):
+            on_node = self._on.get(node, [])
+            if not on_node or (len(on_node) == 1 and on_node[0].available):
                 del self._open[node]
-                if there and self.is_outdated(there[0]):
+                if on_node and self.is_outdated(on_node[0]):
                     self._outdated[node] = None
 
     def _replace(self, most: int, state: State) -> bool:
         """
-        Delete old Pods that are not available, and others as long as `most` are not; return whether there were any.
+        Delete old Pods: those on nodes without an available Pod, and others until `most` nodes lack one.
+
+        Returns whether there were any.
 
         upstream: update.go:DaemonSetsController.rollingUpdate (v1.37)
         """
@@ -160,8 +164,10 @@ class DaemonSet:
 
     def _surge(self, most: int, state: State) -> bool:
         """
-        Make new Pods where old ones are not available, and on as many other nodes as `most`; return whether there were
-        any.  The old ones go once the new ones are available; on nodes that should not run any, once there are enough.
+        Make new Pods beside old ones: where the old one is not available, and on others until `most` nodes have both.
+
+        Old Pods on nodes that should not run any go as long as enough others are available.  Returns whether there
+        were any changes.
 
         upstream: update.go:DaemonSetsController.rollingUpdate (v1.37)
         """
@@ -183,16 +189,18 @@ class DaemonSet:
         return self._change(lacking, going, state)
 
     def _drawn(self, nodes: Iterable[str], number: int, state: State) -> list[str]:
-        """Return so many of the nodes, if there are: the controller takes them in any order."""
+        """Return `number` of the nodes at random, or all: the controller takes them in any order."""
         if number <= 0:
             return []
-        among = list(nodes)
-        return state.random.sample(among, min(number, len(among)))
+        candidates = list(nodes)
+        return state.random.sample(candidates, min(number, len(candidates)))
 
     def _by_template(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """Return those that have the template as it is now, and the others."""
-        there = list(pods)
-        return [pod for pod in there if not self.is_outdated(pod)], [pod for pod in there if self.is_outdated(pod)]
+        """Return the Pods of the current template, and the others."""
+        all_pods = list(pods)
+        return [pod for pod in all_pods if not self.is_outdated(pod)], [
+            pod for pod in all_pods if self.is_outdated(pod)
+        ]
 
     def _change(self, lacking: Iterable[str], going: Iterable[Pod], state: State) -> bool:
         """Delete Pods, and make others for nodes; return whether there were any."""
@@ -224,7 +232,7 @@ class DaemonSet:
 
 def nodes_of(of_class: PodClass, nodes: Nodes) -> tuple[Names, Names]:
     """
-    Return the nodes that should run such a Pod, and those that keep one that is there.
+    Return the nodes that should run such a Pod, and those that keep one they have.
 
     upstream: daemon_controller.go:NodeShouldRunDaemonPod (v1.37)
     """
@@ -239,7 +247,7 @@ def nodes_of(of_class: PodClass, nodes: Nodes) -> tuple[Names, Names]:
 
 def _age(pod: Pod) -> tuple[bool, float, int]:
     """
-    Return what orders Pods of a node, the one that stays first.
+    Return the sort key of the Pods of a node; the first one stays.
 
     upstream: daemon_controller.go:podByCreationTimestampAndPhase.Less (v1.37)
     """

@@ -15,21 +15,16 @@ from webhook.kubernetes.update_strategies import DeploymentStrategy
 
 
 class Deployment:
-    """
-    The ReplicaSets of a Deployment, the oldest first; the last has its template as it is now.
-
-    Or one ReplicaSet by itself; `controlled` says whether it has a controller, as those of a Deployment have.  One that
-    is `paused` is scaled, and not rolled out.
-    """
+    """The ReplicaSets of a Deployment, or one ReplicaSet by itself."""
 
     def __init__(
         self,
         replicas: int,
         strategy: DeploymentStrategy,
-        sets: Iterable[ReplicaSet],
+        sets: Iterable[ReplicaSet],  # the oldest first; the last has the current template
         *,
-        controlled: bool = True,
-        paused: bool = False,
+        controlled: bool = True,  # False for a ReplicaSet without a controller
+        paused: bool = False,  # scaled, but not rolled out
     ) -> None:
         self.replicas, self.strategy, self.sets = replicas, strategy, list(sets)
         self.controlled, self.paused = controlled, paused
@@ -44,7 +39,7 @@ class Deployment:
 
     @property
     def revision(self) -> int:
-        """The revision of the template as it is now."""
+        """The revision of the current template."""
         return self.sets[-1].revision
 
     @property
@@ -53,7 +48,7 @@ class Deployment:
         return [pod for replica_set in self.sets[:-1] for pod in replica_set.active]
 
     def is_outdated(self, pod: Pod) -> bool:
-        """Return whether a Pod that is made in place of this one would be of another template."""
+        """Return whether a Pod made in place of this one would be of another template."""
         return pod.revision != self.revision
 
     @property
@@ -66,16 +61,15 @@ class Deployment:
         return self.sets[-1].available == self.replicas and not self.old
 
     def roll_out(self, maker: Maker) -> None:
-        """Begin a rollout to a new template."""
         self.sets.append(ReplicaSet(maker, len(self.sets), 0))
 
     def undo(self) -> None:
-        """Begin a rollout to the template before, if there is one."""
+        """Roll back to the template before, if there is one."""
         self.sets.append(self.sets.pop(-2 if len(self.sets) > 1 else -1))
 
     def scale(self, replicas: int) -> None:
         """
-        Set another number of replicas: of the one set that is active, or of all in proportion.
+        Set another number of replicas: of the one active ReplicaSet, or amid a rollout of all in proportion.
 
         upstream: sync.go:DeploymentController.scale (v1.37)
         """
@@ -99,23 +93,34 @@ class Deployment:
         for replica_set in by_size:
             size = _rounded(replica_set.desired * allowed, replica_set.most or before + surge) if replicas else 0
             share = size - replica_set.desired
-            left = to_add - added
-            share = min(share, left) if to_add > 0 else max(share, left) if to_add < 0 else 0
+            rest = to_add - added
+            if to_add > 0:
+                share = min(share, rest)
+            elif to_add < 0:
+                share = max(share, rest)
+            else:
+                share = 0
             sizes[replica_set.revision], added = replica_set.desired + share, added + share
+        # What rounding leaves goes to the largest.
         sizes[by_size[0].revision] = max(0, sizes[by_size[0].revision] + to_add - added)
         for replica_set in by_size:
             replica_set.desired, replica_set.most = sizes[replica_set.revision], allowed
 
     def sync(self, state: State) -> bool:
         """Run both controllers for a round; return whether there was anything to do."""
-        changed = self._hold() if self.paused else self._recreate() if self.strategy.recreate else self._roll()
+        if self.paused:
+            changed = self._hold()
+        elif self.strategy.recreate:
+            changed = self._recreate()
+        else:
+            changed = self._roll()
         for replica_set in self.sets:
             changed |= sync(replica_set, self.sets if self.controlled else (), state)
         return changed
 
     def _hold(self) -> bool:
         """
-        Scale the one active set of a paused Deployment, and make none.
+        Scale the one active ReplicaSet of a paused Deployment; make no new one.
 
         upstream: sync.go:DeploymentController.sync (v1.37)
         """
@@ -159,37 +164,37 @@ class Deployment:
         active = [replica_set for replica_set in old if replica_set.desired]
         if not active:
             return False
-        least = self.replicas - min(unavailable, self.replicas)
-        most = total - least - (new.desired - new.available)
-        if most <= 0:
+        least_available = self.replicas - min(unavailable, self.replicas)
+        most_to_go = total - least_available - (new.desired - new.available)
+        if most_to_go <= 0:
             return False
-        return self._clean_up(active, most) | self._scale_down(active, least)
+        return self._clean_up(active, most_to_go) | self._scale_down(active, least_available)
 
     def _clean_up(self, old: Iterable[ReplicaSet], most: int) -> bool:
         """
-        Lower old ReplicaSets by Pods that are not available, by `most` in all at most; return whether any was lowered.
+        Lower old ReplicaSets by their unavailable Pods, by `most` in all; return whether any was lowered.
 
         upstream: rolling.go:DeploymentController.cleanupUnhealthyReplicas (v1.37)
         """
-        left = most
+        to_go = most
         for replica_set in old:
-            fewer = max(0, min(left, replica_set.desired - replica_set.available))
-            replica_set.desired -= fewer
-            left -= fewer
-        return left < most
+            unavailable = max(0, min(to_go, replica_set.desired - replica_set.available))
+            replica_set.desired -= unavailable
+            to_go -= unavailable
+        return to_go < most
 
     def _scale_down(self, old: Iterable[ReplicaSet], least: int) -> bool:
         """
-        Lower old ReplicaSets as far as `least` Pods stay available; return whether any was lowered.
+        Lower old ReplicaSets until only `least` Pods are available; return whether any was lowered.
 
         upstream: rolling.go:DeploymentController.scaleDownOldReplicaSetsForRollingUpdate (v1.37)
         """
-        most = left = max(0, sum(replica_set.available for replica_set in self.sets) - least)
+        most = to_go = max(0, sum(replica_set.available for replica_set in self.sets) - least)
         for replica_set in old:
-            fewer = min(left, replica_set.desired)
+            fewer = min(to_go, replica_set.desired)
             replica_set.desired -= fewer
-            left -= fewer
-        return left < most
+            to_go -= fewer
+        return to_go < most
 
     def gone(self, pod: Pod) -> None:
         """Forget a Pod whose object is gone."""
@@ -198,10 +203,10 @@ class Deployment:
                 replica_set.pods.remove(pod)
 
 
-def _rounded(product: int, by: int) -> int:
+def _rounded(product: int, divisor: int) -> int:
     """
-    Return `product / by`, rounded to the nearest integer; 0 if `by` is 0.
+    Return `product / divisor`, rounded to the nearest integer; 0 if `divisor` is 0.
 
     upstream: integer.go:RoundToInt32 (v1.37)
     """
-    return (2 * product + by) // (2 * by) if by else 0
+    return (2 * product + divisor) // (2 * divisor) if divisor else 0

@@ -19,21 +19,16 @@ MORE_THAN_ONE = "This pod has more than one PodDisruptionBudget, which the evict
 
 
 class BudgetStatus(NamedTuple):
-    """
-    The numbers of a PodDisruptionBudget when it is asked, as its status has them; `limit` is what its `field` says.
+    """The numbers of a PodDisruptionBudget when it is asked, as its status has them."""
 
-    Pods are `healthy`, `desired` of all that are `expected` must be, and so many disruptions are `allowed`.  Where
-    how many are expected is `untold`, that is 0.
-    """
-
-    name: str
-    field: str
-    limit: IntOrPercent | None
-    healthy: int
-    desired: int
-    expected: int
-    allowed: int
-    untold: bool = False
+    name: str  # NAMESPACE/NAME
+    field: str  # minAvailable or maxUnavailable
+    limit: IntOrPercent | None  # the value of the field; None if it has neither
+    healthy: int  # Pods
+    desired: int  # Pods that must stay healthy
+    expected: int  # Pods that there should be; 0 if `untold`
+    allowed: int  # disruptions
+    untold: bool = False  # how many Pods are expected is not known
 
 
 Replicas = Mapping[str, int]  # of the simulated workloads
@@ -41,20 +36,18 @@ Replicas = Mapping[str, int]  # of the simulated workloads
 
 class Budget(NamedTuple):
     """
-    A PodDisruptionBudget with the Pods that it is about; `expected` are those that the workloads of these should have.
+    A PodDisruptionBudget with the Pods that it selects.
 
-    The replicas of the simulated `workloads` that have any of these come on top.  `unready` Pods that it selects are
-    not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale
-    or none has an owner, it allows no disruption unless minAvailable is a number.  One that limits nothing allows
-    none, either.
+    It allows no disruption if it limits nothing, or if it is not known how many Pods are expected and minAvailable is
+    no number.
     """
 
     written: DisruptionBudget
     selector: Selector
-    expected: int = 0
-    workloads: tuple[str, ...] = ()
-    unready: int = 0
-    untold: bool = False
+    expected: int = 0  # Pods that the owners of its Pods want, without the simulated workloads
+    workloads: tuple[str, ...] = ()  # simulated ones that have any of its Pods: their replicas are expected, too
+    unready: int = 0  # of its Pods, those that are not ready before any step
+    untold: bool = False  # how many Pods are expected is not known: none has an owner, or an owner has no scale
 
     @property
     def namespace(self) -> str:
@@ -73,11 +66,13 @@ class Budget(NamedTuple):
 
         upstream: disruption.go:countHealthyPods (v1.37)
         """
-        more = [(labels, number) for (space, labels), number in state.unready.items() if space == self.namespace]
-        unready = self.unready + sum(number for labels, number in more if self.selector.matches(dict(labels)))
+        # The numbers of Pods by labels that have become unready in the run; negative if fewer are.
+        changes = [(labels, number) for (space, labels), number in state.unready.items() if space == self.namespace]
+        unready = self.unready + sum(number for labels, number in changes if self.selector.matches(dict(labels)))
         return self._bound(state) - unready
 
     def _bound(self, state: State) -> int:
+        """Count the Pods on nodes that the budget selects."""
         groups = state.groups(self.namespace).items()
         return sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
 
@@ -99,8 +94,8 @@ class Budget(NamedTuple):
 
         upstream: disruption.go:DisruptionController.updatePdbStatus, DisruptionController.failSafe (v1.37)
         """
-        known = self._is_number or self._expected(replicas)
-        return max(0, self.healthy(state) - self.desired(replicas)) if known else 0
+        is_known = self._is_number or self._expected(replicas)
+        return max(0, self.healthy(state) - self.desired(replicas)) if is_known else 0
 
     def status(self, replicas: Replicas, state: State) -> BudgetStatus:
         """
@@ -118,7 +113,7 @@ class Budget(NamedTuple):
 
     @property
     def _is_number(self) -> bool:
-        """Whether it says how many Pods must be healthy, whatever number is expected."""
+        """Whether its limit does not depend on how many Pods are expected."""
         return self.written.max_unavailable is None and isinstance(self.written.min_available, int)
 
     def _expected(self, replicas: Replicas) -> int:
@@ -131,8 +126,8 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: Replicas, state: Sta
     """
     Return the PodDisruptionBudgets that block the eviction of a Pod; none if it may be evicted.
 
-    One blocks it while it allows no disruption; several that select the same Pod always do.  None is asked for a Pod
-    that is pending.
+    A budget blocks it while it allows no disruption; several budgets for one Pod always do.  No budget is asked about a
+    pending Pod.
 
     upstream: eviction.go:EvictionREST.Create (v1.37)
     """
@@ -146,25 +141,25 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: Replicas, state: Sta
 
 
 class BlockedEviction(NamedTuple):
-    """What keeps a drain from its end: a Pod on `node` that a budget keeps, or several for ever."""
+    """What keeps a drain from its end: PodDisruptionBudgets that keep a Pod on a node."""
 
     node: str
-    budgets: tuple[str, ...]
+    budgets: tuple[str, ...]  # one may allow the eviction later; several never do
 
 
 class KeptPod(NamedTuple):
-    """A Pod that a drain leaves on its node: its name, "" if a run has made it, its `workload`, and the budgets."""
+    """A Pod that a drain leaves on its node."""
 
     eviction: BlockedEviction
-    name: str
+    name: str  # NAMESPACE/NAME, "" if the run has made it
     workload: str
     budgets: tuple[BudgetStatus, ...]
 
 
 class Drained(NamedTuple):
-    """What a drain has come to: so many Pods evicted, and those that are `kept`."""
+    """What a drain has come to."""
 
-    evicted: int
+    evicted: int  # Pods
     kept: tuple[KeptPod, ...] = ()
 
     @property
@@ -182,42 +177,44 @@ def drain(
     settle: Callable[[bool], None],
 ) -> Drained:
     """
-    Evict the Pods of the nodes, which are cordoned, node by node: those that are there when a node's turn comes.  What
-    a budget keeps (status 429) is tried again for ever; what several keep (500) is left, and kubectl fails once it is
-    done with all nodes.  `settle` lets the cluster react: for a moment, or with True until nothing happens any more.
+    Evict the Pods of cordoned nodes, node by node: those that are on a node when its turn comes.
+
+    kubectl tries a Pod that one budget keeps (status 429) again for ever.  It leaves a Pod that several keep (500), and
+    fails once it is done with all nodes.
+    `settle` lets the cluster react: for a moment, or with True until nothing happens any more.
 
     upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
     """
-    asked, number, held = tuple(budgets), 0, list[KeptPod]()
-    statuses, counted = dict[str, BudgetStatus](), 0  # They stay as they are until a Pod is evicted.
+    all_budgets, evicted, kept_pods = tuple(budgets), 0, list[KeptPod]()
+    statuses, evicted_at_statuses = dict[str, BudgetStatus](), 0  # They stay as they are until a Pod is evicted.
     for node in nodes:
         listed = {pod for pod in state.on(node) if pod.maker is None or not pod.maker.daemon}
-        while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
-            state.random.shuffle(left)
-            kept, before = list[tuple[Pod, tuple[Budget, ...]]](), number
-            for pod in left:
-                if by := refusing(pod, asked, replicas, state):
-                    kept.append((pod, by))
+        while pods_left := [pod for pod in state.on(node) if pod.active and pod in listed]:
+            state.random.shuffle(pods_left)
+            refused, evicted_before = list[tuple[Pod, tuple[Budget, ...]]](), evicted
+            for pod in pods_left:
+                if blocking := refusing(pod, all_budgets, replicas, state):
+                    refused.append((pod, blocking))
                 elif pod.active:
                     evict(pod)
-                    number += 1
+                    evicted += 1
                     settle(False)
             settle(True)
-            if number == before and kept:
-                if number != counted:
-                    statuses, counted = {}, number
-                for name, budget in {str(budget): budget for _, by in kept for budget in by}.items():
+            if evicted == evicted_before and refused:
+                if evicted != evicted_at_statuses:
+                    statuses, evicted_at_statuses = {}, evicted
+                for name, budget in {str(budget): budget for _, blocking in refused for budget in blocking}.items():
                     if name not in statuses:
                         statuses[name] = budget.status(replicas, state)
-                held += [_kept(pod, by, statuses) for pod, by in kept]
-                if any(len(by) == 1 for _, by in kept):
-                    return Drained(number, tuple(held))
+                kept_pods += [_kept(pod, blocking, statuses) for pod, blocking in refused]
+                if any(len(blocking) == 1 for _, blocking in refused):
+                    return Drained(evicted, tuple(kept_pods))
                 break
-    return Drained(number, tuple(held))
+    return Drained(evicted, tuple(kept_pods))
 
 
-def _kept(pod: Pod, by: tuple[Budget, ...], statuses: Mapping[str, BudgetStatus]) -> KeptPod:
+def _kept(pod: Pod, blocking: tuple[Budget, ...], statuses: Mapping[str, BudgetStatus]) -> KeptPod:
     """Return a Pod that budgets keep, with their numbers."""
-    eviction = BlockedEviction(pod.node, tuple(map(str, by)))
+    eviction = BlockedEviction(pod.node, tuple(map(str, blocking)))
     name = f"{pod.namespace}/{pod.name}" if pod.name else ""
     return KeptPod(eviction, name, pod.workload, tuple([statuses[budget] for budget in eviction.budgets]))

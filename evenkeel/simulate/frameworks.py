@@ -1,8 +1,8 @@
 """
-The frameworks of a run, one for each class of Pods; each follows the Pods that come and go, as far as it heeds them.
+The frameworks of a run, one for each class of Pods; each follows the Pods that come and go, as far as they affect it.
 
     Pods at the start, nodes ──once for all runs──> framework of a class ──copied──> of a run
-    Pods come and go ──events, by what other Pods have to heed of them─────────────────^
+    Pods come and go ──events, by what may affect other Pods───────────────────────────^
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from webhook.kubernetes.features import Features
 
 
 class Event(NamedTuple):
-    """`number` more Pods that are alike on a node, fewer if negative."""
+    """Pods that are alike come to a node, or go."""
 
     info: PodInfo
     node: str
-    number: int
+    number: int  # negative if they go
 
 
 Events = list[Event]  # of Pods that differ only in their nodes and volumes, and in whether they terminate
 
 
 class _Heeded:
-    """Events that matter for some plugins of a framework, and how many of them the plugins have followed."""
+    """Events that affect some plugins of a framework."""
 
     __slots__ = ("events", "followed", "plugins")
 
     def __init__(self, events: Events, plugins: list[Plugin]) -> None:
-        self.events, self.plugins, self.followed = events, plugins, 0
+        self.events, self.plugins = events, plugins
+        self.followed = 0  # how many of the events the plugins have seen
 
     def catch_up(self) -> int:
         """Follow the events that are new, and return how many there are."""
@@ -52,19 +53,24 @@ class _Heeded:
 
 
 class _Following:
-    """The framework of a class, and the events that it heeds, of those that `may_matter`."""
+    """
+    The framework of a class, and the events that affect it.
+
+    The lists of `may_matter` grow while the run goes on; other events never affect the class.
+    """
 
     __slots__ = ("_asked", "_heeded", "_may_matter", "framework")
 
     def __init__(self, framework: Framework, may_matter: Sequence[list[Events]]) -> None:
-        self.framework, self._may_matter, self._asked = framework, may_matter, [0] * len(may_matter)
+        self.framework, self._may_matter = framework, may_matter
+        self._asked = [0] * len(may_matter)  # for each list, how many of its items the framework was asked about
         self._heeded: list[_Heeded] = []
 
     def catch_up(self) -> int:
         """Follow the events that are new, and return how many there are."""
         for i, lists in enumerate(self._may_matter):
             for events in lists[self._asked[i] :]:
-                if plugins := self.framework.heeding(events[0].info):
+                if plugins := self.framework.heeding(events[0].info):  # The first stands for all: they are alike.
                     self._heeded.append(_Heeded(events, plugins))
             self._asked[i] = len(lists)
         return sum([heeded.catch_up() for heeded in self._heeded])
@@ -72,23 +78,24 @@ class _Following:
 
 class Frameworks:
     """
-    The frameworks of a run that begins with `snapshot`; `used` is what is used of the nodes now.
+    The frameworks of a run that begins with `snapshot`.
 
-    `followed` counts the events that any framework has followed.
+    `used`: what is used of the nodes; the run changes it, and tells so by `change_usage`.
     """
 
     def __init__(self, snapshot: Snapshot, features: Features, used: Mapping[str, Usage], ground: Ground) -> None:
-        self._snapshot, self._features, self._used, self.followed = snapshot, features, used, 0
+        self._snapshot, self._features, self._used = snapshot, features, used
+        self.followed = 0  # events that frameworks have followed, each counted for each framework
         self._changed: dict[str, None] = {}  # a set of the names of nodes
         self.events: Events = []
-        self._alike: dict[Hashable, Events] = {}
+        self._alike: dict[Hashable, Events] = {}  # by what makes Pods alike for others; the lists below share these
         self._all: list[Events] = []
-        self._reaching_all: list[Events] = []
-        self._reaching: dict[str, list[Events]] = {}  # by namespace
+        self._reaching_all: list[Events] = []  # of Pods that may affect Pods of any namespace
+        self._reaching: dict[str, list[Events]] = {}  # by the namespace of the Pods that they may affect
         self.move_to(ground)
 
     def move_to(self, ground: Ground) -> None:
-        """Continue with the nodes after a step: frameworks follow all events anew."""
+        """Continue with the nodes after a step: the frameworks are made anew, and follow all events again."""
         storage = (self._snapshot.storage or NO_STORAGE).with_csi_nodes(dict(ground.like))
         self._snapshot = replace(self._snapshot, nodes=ground.nodes, storage=storage)
         self._at_start = ground.frameworks
@@ -98,7 +105,7 @@ class Frameworks:
         self._following: dict[PodClass, _Following] = {}
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
-        """Let Pods that are alike come to a node, or go if the number is negative."""
+        """Let so many Pods that are alike come to a node; they go if the number is negative."""
         event = Event(info, node, number)
         self.events.append(event)
         alike = info.namespace, info.labels, info.affinity, info.ports, info.mounts is not None
@@ -115,7 +122,7 @@ class Frameworks:
         return self._reaching.setdefault(namespace, [])
 
     def _that_may_matter(self, pod: IncomingPod) -> list[list[Events]]:
-        """Return the events that Pods of a class may have to heed."""
+        """Return the events that may affect where such a Pod can be placed."""
         affinity = pod.pod_affinity
         looks_around = affinity is not None and affinity.namespaces != frozenset({pod.namespace})
         if looks_around or pod.ports or pod.mounts:
@@ -128,7 +135,7 @@ class Frameworks:
         self._usage.change(node)
 
     def of(self, of_class: PodClass, storage: Storage) -> Framework:
-        """Return the framework of a class, with all that has happened; `storage` is what there is of volumes now."""
+        """Return the framework of a class, with all that has happened so far."""
         following = self._following.get(of_class)
         if following is None:
             framework = self._at_start.of(of_class, self._features).copy(self._usage)

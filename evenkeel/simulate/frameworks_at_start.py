@@ -1,4 +1,4 @@
-"""The frameworks of the Pods that are there before any step: all runs copy them."""
+"""The frameworks with the Pods that there are before any step: made once, and copied by each run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webhook.kubernetes.features import Features
 
 
 class FrameworksAtStart:
-    """The frameworks with the Pods that are there before any step, on some nodes; all runs copy these."""
+    """The frameworks, one for each class of Pods, on the nodes of one step, with the Pods from before any step."""
 
     def __init__(self) -> None:
         self._frameworks: dict[PodClass, Framework] = {}
@@ -28,7 +28,11 @@ class FrameworksAtStart:
         return self._usage
 
     def of(self, of_class: PodClass, features: Features) -> Framework:
-        """Return the framework of a class, which is not to be changed; it has looked at all nodes."""
+        """
+        Return the framework of a class, to be copied and not to be changed.
+
+        It has filtered and scored all nodes already, so that no run has to do that again.
+        """
         framework = self._frameworks.get(of_class)
         if framework is None:
             assert self._snapshot is not None

@@ -34,22 +34,22 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
     """
     Return a Pod as the cluster has it, None for one that has finished.
 
-    Pods of a lower priority than `preempting` may be preempted.
+    `preempting`: Pods of a lower priority may be preempted.
     """
     if pod.phase in FINISHED:
         return None
     revision, maker = controllers.revision(pod)
-    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
-    bound = read if isinstance(read, BoundPod) else None
+    _, _, parsed = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
+    bound = parsed if isinstance(parsed, BoundPod) else None
     owner = pod.owner
     of_daemon_set = owner is not None and owner.kind == DAEMON_SET
-    kept = of_daemon_set or pod.static
-    if maker is None and owner is not None and not kept and controllers.makes_anew(owner):
+    tied_to_node = of_daemon_set or pod.static
+    if maker is None and owner is not None and not tied_to_node and controllers.makes_anew(owner):
         maker = controllers.maker(owner, pod)
     if maker is not None and bound is None:
         maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
-    again = of_daemon_set and pod.priority < preempting
-    if maker is None and (bound is None or again):
+    may_be_preempted = of_daemon_set and pod.priority < preempting
+    if maker is None and (bound is None or may_be_preempted):
         maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))
     condition = pod.ready_condition
     return InitialPod(
@@ -64,7 +64,7 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
         pod.deletion_cost,
         pod.restarts,
         read_limited_tolerations(pod.spec),
-        _home(pod, maker) if kept and revision < 0 else "",
+        _home(pod, maker) if tied_to_node and revision < 0 else "",
         maker,
         revision,
         pod.ordinal,
@@ -84,11 +84,12 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
 
 def _own_class(pod: PodObject, of_template: PodClass, controllers: Makers) -> PodClass:
     """
-    Return the class of a Pod that waits: it may ask for something else than its template, as an autoscaler or admission
-    has left it, or as the template was before.
+    Return the class of a Pod that waits.
+
+    It may ask for something else than its template: an autoscaler or a webhook changes Pods, and templates change.
     """
-    own = controllers.as_it_is(pod)
-    return of_template if own.asks_for_the_same(of_template) else own
+    as_it_is = controllers.as_it_is(pod)
+    return of_template if as_it_is.asks_for_the_same(of_template) else as_it_is
 
 
 def _home(pod: PodObject, maker: Maker | None) -> str:
@@ -99,21 +100,22 @@ def _home(pod: PodObject, maker: Maker | None) -> str:
 def on_added_nodes(
     initial: Mapping[str, Sequence[InitialPod]], grounds: Iterable[Ground]
 ) -> dict[str, tuple[InitialPod, ...]]:
-    """Return the Pods that start on each node that is added: those that are kept on the node that it is like."""
+    """Return the Pods that start on each added node: those tied to the node that it is modelled on."""
     kept: dict[str, tuple[InitialPod, ...]] = {}
-    for name, like in (pair for ground in grounds for pair in ground.like):
-        there = kept[like] if like in kept else initial.get(like, ())
-        kept[name] = tuple([_kept_on(name, pod) for pod in there if pod.home and pod.spreads])
+    for name, model in (pair for ground in grounds for pair in ground.like):
+        # A node may be modelled on one that was added in an earlier step.
+        on_model = kept[model] if model in kept else initial.get(model, ())
+        kept[name] = tuple([_kept_on(name, pod) for pod in on_model if pod.home and pod.spreads])
     return kept
 
 
 def _kept_on(name: str, pod: InitialPod) -> InitialPod:
-    """Return a Pod such as this one, which a DaemonSet or the kubelet keeps on another node."""
+    """Return a Pod such as this one, tied to another node."""
     return replace(pod, node=name, home=name, maker=pod.maker.on(name) if pod.maker is not None else None)
 
 
 def initial_budgets(controllers: Makers) -> Iterator[Budget]:
-    """Yield the PodDisruptionBudgets, with what the workloads of their Pods want."""
+    """Yield the PodDisruptionBudgets, each with the Pods that its owners want."""
     for _, raw in sorted(controllers.cluster.others.items()):
         if (budget := read_disruption_budget(raw)) is not None:
             yield _with_pods(budget, controllers)
@@ -128,13 +130,13 @@ def _with_pods(budget: DisruptionBudget, controllers: Makers) -> Budget:
             if pod.owner is not None:
                 owners[pod.owner.key(pod.namespace)] += active
             unready += bool(active and pod.node and not pod.ready_condition.ready)
-    there = controllers.cluster.others
-    own = {owner: str(named.ref) for owner in owners if (named := controllers.of_set.get(owner)) is not None}
+    others = controllers.cluster.others
+    simulated = {owner: str(named.ref) for owner in owners if (named := controllers.of_set.get(owner)) is not None}
     return Budget(
         budget,
         selector,
-        sum(_scale(there.get(owner), number) for owner, number in owners.items() if owner not in own),
-        tuple(dict.fromkeys(own.values())),
+        sum(_scale(others.get(owner), number) for owner, number in owners.items() if owner not in simulated),
+        tuple(dict.fromkeys(simulated.values())),
         unready,
         not owners or any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
     )

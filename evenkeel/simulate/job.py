@@ -14,18 +14,15 @@ from evenkeel.simulate.state import State
 
 
 class Job:
-    """
-    The Pods of a Job; it has one template, which nobody can change.
+    """The Pods of a Job."""
 
-    `lost` are those that are deleted and not made anew since it has failed.
-    """
-
-    revision = 0
+    revision = 0  # Its template cannot be changed.
 
     def __init__(self, progress: JobProgress, replacement: JobReplacement, maker: Maker, pods: Iterable[Pod]) -> None:
         self.progress, self.replacement, self.maker, self.pods = progress, replacement, maker, list(pods)
-        self.failures, self.lost = 0, list[Pod]()
-        # Those that it has deleted itself, and those that are among its failures already.
+        self.failures = 0
+        self.lost = list[Pod]()  # deleted, and not made anew, since the Job has failed
+        # Pods that are not to be counted as failures: it has deleted them itself, or counted them already.
         self._counted = set() if replacement.waits else {pod for pod in self.pods if pod.terminating}
 
     @property
@@ -35,7 +32,7 @@ class Job:
 
     @property
     def replicas(self) -> int:
-        """How many Pods it should have: none once it has failed."""
+        """How many Pods it should have."""
         return 0 if self.failed else self.progress.wanted(len(self.active))
 
     @property
@@ -45,7 +42,7 @@ class Job:
 
     @property
     def old(self) -> list[Pod]:
-        """The Pods that are to be replaced: none."""
+        """No Pod: its template cannot be changed."""
         return []
 
     @property
@@ -54,7 +51,7 @@ class Job:
         return sum(pod.available for pod in self.pods) == self.replicas
 
     def is_outdated(self, pod: Pod) -> bool:
-        """Return whether a Pod that is made in place of this one would be of another template."""
+        """Return False: there is one template only."""
         return False
 
     def scale(self, replicas: int) -> None:
@@ -75,22 +72,25 @@ class Job:
         if missing < 0:
             for pod in to_delete(active, -missing):
                 self._counted.add(pod)
-                self.lost += [pod] if self.failed else []
+                if self.failed:
+                    self.lost.append(pod)
                 state.delete(pod)
                 if not pod.node:
                     self.pods.remove(pod)
             return True
-        missing -= len(terminating) if self.replacement.waits else 0
+        if self.replacement.waits:
+            missing -= len(terminating)
         for _ in range(missing):
             self.pods.append(state.make(self.maker, self.revision))
         return missing > 0
 
     def _fail(self, pods: Iterable[Pod]) -> None:
-        """Count Pods that others have deleted as failures, each once."""
+        """Count Pods that others than the Job have deleted as failures, each once."""
         failed = [pod for pod in pods if pod not in self._counted]
         self._counted.update(failed)
         self.failures += len(failed)
-        self.lost += failed if self.failed else []
+        if self.failed:
+            self.lost += failed
 
     def gone(self, pod: Pod) -> None:
         """Forget a Pod whose object is gone."""
@@ -105,10 +105,12 @@ def to_delete(pods: Sequence[Pod], number: int) -> Sequence[Pod]:
 
     upstream: job_controller.go:activePodsForRemoval, controller_utils.go:ActivePods.Less (v1.37)
     """
-    known = all(pod.ready_at is not None for pod in pods if pod.ready)  # else the uid decides
+    all_times_known = all(
+        pod.ready_at is not None for pod in pods if pod.ready
+    )  # else their order is decided by the uid
 
     def rank(pod: Pod) -> tuple[bool, bool, bool, float, int, float, float]:
-        since = pod.ready_at if pod.ready and known and pod.ready_at is not None else 0.0
-        return pod.node != "", not pod.pending, pod.ready, -since, -pod.restarts, -(pod.created or 0.0), pod.luck
+        ready_since = pod.ready_at if pod.ready and all_times_known and pod.ready_at is not None else 0.0
+        return pod.node != "", not pod.pending, pod.ready, -ready_since, -pod.restarts, -(pod.created or 0.0), pod.luck
 
     return sorted(pods, key=rank)[:number]

@@ -24,25 +24,21 @@ MOST_NODES_NAMED = 10
 
 @dataclass(frozen=True)
 class Ground:
-    """
-    The nodes after a step, in the order of kube-scheduler's node tree; `order` is that in which they came.
+    """The nodes after a step."""
 
-    `touched` are the names of the nodes of the step, in the order of their names; `like` has each node that it adds
-    and the one that it is like; `gone` are the names of those deleted before.
-    """
-
-    order: tuple[SchedulerNode, ...]
-    touched: tuple[str, ...] = ()
-    like: tuple[tuple[str, str], ...] = ()
-    gone: frozenset[str] = frozenset()
+    order: tuple[SchedulerNode, ...]  # as they came to the cluster
+    touched: tuple[str, ...] = ()  # names of the nodes that the step is about, sorted
+    like: tuple[tuple[str, str], ...] = ()  # each node that the step adds, and the node that it is modelled on
+    gone: frozenset[str] = frozenset()  # names of nodes that steps have deleted
 
     @cached_property
     def nodes(self) -> SchedulerNodes:
+        """The nodes in the order of kube-scheduler's node tree."""
         return SchedulerNodes(in_tree_order(self.order))
 
     @cached_property
     def frameworks(self) -> FrameworksAtStart:
-        """The frameworks on these nodes."""
+        """The frameworks on these nodes, which all runs share."""
         return FrameworksAtStart()
 
     @cached_property
@@ -52,23 +48,27 @@ class Ground:
 
     @cached_property
     def lost(self) -> frozenset[str]:
-        """The names of the nodes that nobody reaches, so that what is deleted there is never gone."""
+        """The names of the unreachable nodes; a Pod that is deleted there is never gone."""
         return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE_KEY for taint in node.taints))
 
     def towards(self, later: Ground, number: int) -> Ground:
-        """Return the nodes when the first `number` that a step changes are as they are `later`."""
-        done = set(later.touched[:number])
-        changed = {node.name: node for node in later.order if node.name in done}
+        """Return the nodes amid a step: the first `number` that it touches are already as in `later`."""
+        already_changed = set(later.touched[:number])
+        changed = {node.name: node for node in later.order if node.name in already_changed}
         return replace(self, order=tuple(changed.get(node.name, node) for node in self.order), touched=(), like=())
 
 
 def first_ground(nodes: SchedulerNodes) -> Ground:
-    """Return the nodes as kube-scheduler first lists them, by their names, which no node is without."""
+    """Return the nodes as kube-scheduler first lists them: by name.  What has no name is no node."""
     return Ground(tuple(sorted((node for node in nodes if node.name), key=lambda node: node.name)))
 
 
 def after(ground: Ground, step: Step) -> Ground:
-    """Return the nodes after a step; StepError if it names none, or changes nothing, which only a drain may."""
+    """
+    Return the nodes after a step.
+
+    StepError if it names no node, or changes none; a drain may change none, since it is about Pods.
+    """
     if step.action == ADD:
         return _with_more(ground, step)
     if step.action not in OF_NODES:
@@ -77,8 +77,8 @@ def after(ground: Ground, step: Step) -> Ground:
     changed = {node.name: _changed(node, step) for node in ground.nodes.members(which)}
     touched = tuple(sorted(changed))
     if step.action == DELETE:
-        left = tuple(node for node in ground.order if node.name not in changed)
-        return Ground(left, touched, gone=ground.gone.union(touched))
+        remaining = tuple(node for node in ground.order if node.name not in changed)
+        return Ground(remaining, touched, gone=ground.gone.union(touched))
     if step.action != DRAIN and all(changed[node.name] == node for node in ground.nodes.members(which)):
         nodes_in_words = f"{touched[0]} is" if len(touched) == 1 else f"all {len(touched)} nodes are"
         raise StepError(f"{step.text}: does nothing: {_already(step, nodes_in_words)}; leave the step out")
@@ -89,14 +89,14 @@ def _chosen(ground: Ground, step: Step) -> NodeSet:
     nodes, which = ground.nodes, step.which
     if chosen := which.among(nodes):
         return chosen
-    there = which.there(nodes)
+    alternatives = which.there(nodes)
     if which.name:
         zones = f", and the zones {_listed(sorted(nodes.domains(ZONE)))}" if nodes.domains(ZONE) else ""
-        raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(there)}{zones}')
-    if not there:
+        raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(alternatives)}{zones}')
+    if not alternatives:
         keys = sorted(nodes.label_keys)
         raise StepError(f"{step.text}: no node has the label {which.key}; the labels are {_listed(keys)}")
-    raise StepError(f"{step.text}: no node has {which}; values of {which.key} are {_listed(there)}")
+    raise StepError(f"{step.text}: no node has {which}; values of {which.key} are {_listed(alternatives)}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ def _already(step: Step, nodes_in_words: str) -> str:
 
 
 def _changed(node: SchedulerNode, step: Step) -> SchedulerNode:
-    """Return the node after a step; tainted twice it has each taint once."""
+    """Return a node after a step that taints, loses, cordons or drains it."""
     if step.action == TAINT and step.taint is not None:
         return _tainted(node, (step.taint,))
     if step.action == LOSE:
@@ -119,29 +119,35 @@ def _changed(node: SchedulerNode, step: Step) -> SchedulerNode:
 
 
 def _tainted(node: SchedulerNode, taints: Sequence[Taint]) -> SchedulerNode:
-    instead = {(taint.key, taint.effect) for taint in taints}
-    kept = [taint for taint in node.taints if (taint.key, taint.effect) not in instead]
+    """Return a node with these taints, which replace those of the same key and effect."""
+    replaced = {(taint.key, taint.effect) for taint in taints}
+    kept = [taint for taint in node.taints if (taint.key, taint.effect) not in replaced]
     return node if set(taints) <= set(node.taints) else replace(node, taints=(*kept, *taints))
 
 
 def _with_more(ground: Ground, step: Step) -> Ground:
-    """Add nodes, one of each zone in turn, like those that have most of the labels and are open."""
+    """
+    Add nodes, for one zone after the other.
+
+    Each is modelled on an existing node that is reachable, has the most of the step's labels, and is not cordoned.
+    """
     if not ground.order:
         raise StepError(f"{step.text}: the cluster has no node from which to copy a new one")
 
-    def unlike(node: SchedulerNode) -> tuple[bool, int, bool]:
+    def unlikeness(node: SchedulerNode) -> tuple[bool, int, bool]:
         shared = sum(node.labels.get(key) == value for key, value in step.labels.items())
         return node.name in ground.lost, -shared, node.unschedulable
 
-    best = min(map(unlike, ground.order))
-    models = in_tree_order(node for node in ground.order if unlike(node) == best)
-    there = {node.name for node in ground.order} | ground.gone
-    names = [name for i in range(1, step.number + len(there) + 1) if (name := f"new-{i}") not in there][: step.number]
-    like = {name: models[i % len(models)] for i, name in enumerate(names)}
-    new = [_named(model, name, step.labels) for name, model in like.items()]
-    likeness = tuple((name, model.name) for name, model in like.items())
+    least_unlike = min(map(unlikeness, ground.order))
+    models = in_tree_order(node for node in ground.order if unlikeness(node) == least_unlike)
+    taken = {node.name for node in ground.order} | ground.gone
+    names = [name for i in range(1, step.number + len(taken) + 1) if (name := f"new-{i}") not in taken][: step.number]
+    model_of = {name: models[i % len(models)] for i, name in enumerate(names)}
+    new = [_named(model, name, step.labels) for name, model in model_of.items()]
+    likeness = tuple((name, model.name) for name, model in model_of.items())
     return Ground((*ground.order, *new), tuple(names), likeness, ground.gone)
 
 
-def _named(like: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
-    return another(like, name, labels, tuple([taint for taint in like.taints if taint not in (*LOST, CORDONED)]))
+def _named(model: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
+    """Return a new node like the model, but neither lost nor cordoned."""
+    return another(model, name, labels, tuple([taint for taint in model.taints if taint not in (*LOST, CORDONED)]))

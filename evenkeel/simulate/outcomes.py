@@ -38,12 +38,13 @@ class Uncounted(NamedTuple):
 
 
 class ConstraintOutcome(NamedTuple):
-    """A constraint, and its largest skew; all else is only of workloads that are named."""
+    """A constraint, and what it counts."""
 
     constraint: Constraint
-    skew: int
+    skew: int  # the largest
+    # The rest is only of workloads that are named.
     domains: Mapping[str, int] = {}  # Pods that it counts in each
-    eligible: int = 0  # domains
+    eligible: int = 0  # how many domains are
     uncounted: Uncounted = Uncounted(0, 0, 0)
     unreachable: Mapping[str, int] = {}  # of `domains`, the Pods on nodes that nobody reaches
 
@@ -85,7 +86,7 @@ class WorkloadOutcome(NamedTuple):
 
     @property
     def out(self) -> bool:
-        """Whether it loses all its Pods at once, or none of those that it loses comes back."""
+        """Whether it loses all its Pods at once, or loses Pods and gets none back."""
         return self.at_once or (self.lost > 0 and not self.back and not self.whole)
 
     @property
@@ -110,23 +111,20 @@ class WorkloadOutcome(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """
-    What a step comes to, for each of the workloads that are named, that it does anything to, or that are not whole.
+    """What a step comes to."""
 
-    Preemption has `violated` these PodDisruptionBudgets; `drained` is of a drain.
-    """
-
-    workloads: Mapping[str, WorkloadOutcome]
-    drained: Drained | None = None
-    violated: tuple[str, ...] = ()
+    workloads: Mapping[str, WorkloadOutcome]  # those that are named, that it does anything to, or that are not whole
+    drained: Drained | None = None  # of a drain
+    violated: tuple[str, ...] = ()  # PodDisruptionBudgets, by preemption
     placements: int = 0  # so far, as State counts them
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
     """
-    Return the outcome before any step, and after each; `number` counts the runs of a seed.
+    Return the outcome before any step, and after each.
 
-    OutOfPlacementsError if it would try to place Pods more than `most_placements` times.
+    `number` is that of the run: with the seed it decides all that is random.
+    OutOfPlacementsError if the run would try to place Pods more than `most_placements` times.
     """
     simulated = SimulatedRun(plan, Random(f"{seed}/{number}"), most_placements)
     observed = _Observed(simulated)
@@ -140,26 +138,30 @@ def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tup
 
 
 class _Observed:
-    """A run that is observed: what runs and what is out of reach before a step, and what is so after it."""
+    """A run, with what is noted before each step, to be compared with what is so after it."""
 
     def __init__(self, simulated: SimulatedRun) -> None:
         self.simulated, self.state = simulated, simulated.state
         self.stranded_at_first = self._stranded()
         self.named = simulated.workloads
-        self.classes = {of.name: of.first_class for of in simulated.plan.named}
+        self.classes = {named.name: named.first_class for named in simulated.plan.named}
         self.begin()
 
     def begin(self) -> None:
-        """Note what is so before a step."""
+        """Note the situation before a step."""
         self.ran, self.wanted, self.unreached = self._running(), self.simulated.wanted.copy(), self.state.ground.lost
-        self.rolling = {of.name for of in self.simulated.plan.named if self.named[of.name].old and not of.paused}
+        self.rolling = {
+            named.name for named in self.simulated.plan.named if self.named[named.name].old and not named.paused
+        }
         self.revisions = {name: workload.revision for name, workload in self.named.items()}
 
     def _stranded(self) -> Counter[str]:
         """Return how many Pods of each workload are on nodes that nobody reaches, and are not being deleted."""
+        # Sorted, since the first look at a node makes its Pods, which takes random numbers.
         return Counter(pod.workload for pod in self.state.pods_of(sorted(self.state.ground.lost)) if pod.active)
 
     def _running(self) -> Counter[str]:
+        """Return how many Pods of each workload are on nodes that can be reached."""
         running = self.simulated.there.copy()
         for name, workload in self.named.items():
             running[name] = sum(pod.active for pod in workload.pods)
@@ -168,23 +170,30 @@ class _Observed:
         return running
 
     def outcome(self, drained: Drained | None = None, action: str = "") -> StepOutcome:
-        """Return what a step has come to."""
+        """Return what a step, or the situation before any, has come to."""
         simulated, state = self.simulated, self.state
-        for name in self.wanted.keys() | simulated.wanted.keys():  # A DaemonSet has as many Pods as nodes.
+        for name in self.wanted.keys() | simulated.wanted.keys():
+            # A DaemonSet has as many Pods as nodes: what nodes add or take counts neither as found nor as lost.
             self.ran[name] += simulated.wanted[name] - self.wanted[name]
         cut_off = [pod for pod in state.pods_of(sorted(state.ground.lost)) if pod.active]
         lost = simulated.moved + Counter(
             pod.workload for pod in cut_off if pod.node not in self.unreached and simulated.is_older(pod)
         )
         if action == APPLY:
-            self.rolling |= {of.name for of in simulated.plan.named if of.applied}
+            self.rolling |= {named.name for named in simulated.plan.named if named.applied}
         self.rolling |= {name for name, workload in self.named.items() if workload.revision != self.revisions[name]}
         after = _After(self, lost, Counter(pod.workload for pod in cut_off), action in AT_ONCE)
         return StepOutcome(dict(after.workloads()), drained, tuple(simulated.violated), state.placements)
 
 
 class _After:
-    """What is so after a step in which workloads have `lost` Pods; `stranded` are now on nodes that nobody reaches."""
+    """
+    The situation after a step.
+
+    `lost`: the Pods that workloads have lost in the step.
+    `stranded`: the Pods that are on unreachable nodes now.
+    `at_once`: the step takes all Pods of its nodes at the same time.
+    """
 
     def __init__(self, before: _Observed, lost: Counter[str], stranded: Counter[str], at_once: bool) -> None:
         self.before, self.simulated, self.state = before, before.simulated, before.state
@@ -193,7 +202,7 @@ class _After:
         for pod in self.state.waiting:
             self.waiting.setdefault(pod.workload, []).append(pod)
         self.leaving, self.queued = self.simulated.waiting_anew, self.simulated.queued
-        self.whys: dict[object, str] = {}
+        self.whys: dict[object, str] = {}  # by what Pods have in common that wait for the same
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -201,61 +210,66 @@ class _After:
 
     def workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
         """Yield the outcome of each workload that is named, that the step does anything to, or that is not whole."""
-        named, there, wanted = self.before.named, self.simulated.there, self.simulated.wanted
-        changed = [name for name, pods in there.items() if not pods == self.before.ran[name] == wanted[name]]
+        named, present, wanted = self.before.named, self.simulated.there, self.simulated.wanted
+        changed = [name for name, pods in present.items() if not pods == self.before.ran[name] == wanted[name]]
         for name in sorted({*named, *changed, *self.lost, *self.waiting}):
             waiting = self.waiting.get(name, [])
             if name in named:
                 yield name, self._named(name, waiting)
                 continue
-            outcome = self._numbers(name, len(waiting), there[name], wanted[name], self.leaving[name])
+            outcome = self._numbers(name, len(waiting), present[name], wanted[name], self.leaving[name])
             if outcome.lost or outcome.back or not outcome.whole:
                 reasons = self._reasons(waiting) if outcome.more else {}
                 yield name, outcome._replace(constraints=self._skews(name, waiting), reasons=reasons)
 
-    def _numbers(self, name: str, waiting: int, there: int, wanted: int, leaving: int) -> WorkloadOutcome:
-        """Return the numbers of Pods of a workload, of which so many are `there`, `waiting` and `leaving`."""
+    def _numbers(self, name: str, waiting: int, present: int, wanted: int, leaving: int) -> WorkloadOutcome:
+        """
+        Return the numbers of Pods of a workload.
+
+        `present`: Pods with a node or waiting for one.
+        `leaving`: Pods to be made once those that they replace are gone.
+        """
         at_first, ran, lost = self.simulated.plan.workloads.get(name), self.before.ran[name], self.lost[name]
-        not_there = max(0, wanted - there)
+        absent = max(0, wanted - present)
         stranded = max(0, self.stranded[name] - self.before.stranded_at_first[name])
-        leaving = min(not_there, leaving)
+        leaving = min(absent, leaving)
         return WorkloadOutcome(
             ran,
-            there - waiting - self.stranded[name],
+            present - waiting - self.stranded[name],
             lost,
             self.simulated.preempted[name],
             at_first.waiting if at_first is not None else 0,
             waiting,
-            not_there + stranded,
+            absent + stranded,
             stranded,
             leaving,
-            min(not_there - leaving, self.queued[name]),
+            min(absent - leaving, self.queued[name]),
             at_once=lost >= ran > 0 and (self.at_once or ran == 1),
         )
 
     def _named(self, name: str, waiting: list[Pod]) -> WorkloadOutcome:
-        """Return the numbers of a workload that is named, with what each constraint of its newest Pods counts."""
+        """Return the outcome of a workload that is named, with what each constraint of its newest Pods counts."""
         workload = self.before.named[name]
-        there = [pod for pod in workload.pods if pod.active]
-        leaving = len(workload.pods) - len(there)
-        numbers = self._numbers(name, len(waiting), len(there), workload.replicas, leaving)
-        gone = len(workload.lost) if isinstance(workload, Job) else 0
+        present = [pod for pod in workload.pods if pod.active]
+        leaving = len(workload.pods) - len(present)
+        numbers = self._numbers(name, len(waiting), len(present), workload.replicas, leaving)
+        lost_for_good = len(workload.lost) if isinstance(workload, Job) else 0
         first_of_kind = {(pod.of_class, pod.mounts): pod for pod in reversed(waiting)}.values()
         of_class = self.before.classes.pop(name, workload.maker.of_class)
         return numbers._replace(
             reasons=self._reasons(waiting),
-            constraints=tuple(self._counted(of_class, [pod for pod in there if pod.node])),
+            constraints=tuple(self._counted(of_class, [pod for pod in present if pod.node])),
             source=of_class.source,
             complete=workload.complete,
             holding=tuple(dict.fromkeys(index for pod in first_of_kind for index in self._holding(pod))),
-            missing=numbers.missing + gone,
+            missing=numbers.missing + lost_for_good,
             queued=numbers.missing - numbers.stranded - numbers.leaving,  # Its controller makes these.
             wanted=workload.replicas,
             rolling=name in self.before.rolling,
-            updated=sum(pod.revision == workload.revision for pod in there),
-            available=sum(pod.revision == workload.revision and pod.available for pod in there),
+            updated=sum(pod.revision == workload.revision for pod in present),
+            available=sum(pod.revision == workload.revision and pod.available for pod in present),
             old=len(workload.old),
-            unready=sum(not pod.ready and pod.node not in self.state.ground.lost for pod in there if pod.node),
+            unready=sum(not pod.ready and pod.node not in self.state.ground.lost for pod in present if pod.node),
         )
 
     def _counted(self, of_class: PodClass, running: list[Pod]) -> Iterator[ConstraintOutcome]:
@@ -309,11 +323,11 @@ class _After:
 def _of_nodes(cycle: Cycle, names: Set[str]) -> Cycle:
     """Return an attempt as if there were only those Pods of its namespace that are on these nodes."""
     namespace = cycle.pod.namespace
-    there = {
+    on_nodes = {
         labels: group._replace(nodes={name: number for name, number in group.nodes.items() if name in names})
         for labels, group in cycle.snapshot.pods.get(namespace, {}).items()
     }
-    return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: there}))
+    return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: on_nodes}))
 
 
 def _uncounted(counts: DomainCounts, running: list[Pod]) -> Uncounted:

@@ -65,7 +65,7 @@ from webhook.kubernetes.reader import Reader
 from webhook.kubernetes.references import ObjectKey, ObjectRef, Scaling
 from webhook.spread.constraint import read_selector
 
-# Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
+# Kinds of owners for whose Pods the claims may be deleted together with the Pod.
 LOSING_CLAIMS = frozenset({"CloneSet", JOB})
 PER_INDEX = "backoffLimitPerIndex"
 ROLLING = (DEPLOYMENT, STATEFUL, DAEMON_SET)  # Kinds that replace their Pods when their template changes.
@@ -83,16 +83,12 @@ NONE_APPLIED: Set[ObjectKey] = frozenset()
 
 
 class Planned(NamedTuple):
-    """
-    A plan, with the notes that a report of it must have.
-
-    Pods of a lower priority than `preempting` may be preempted in it: all of them have to be known one by one.
-    """
+    """A plan, and what a report of it must say."""
 
     plan: Plan
     not_judged: tuple[str, ...]
     notes: tuple[str, ...]
-    preempting: int
+    preempting: int  # Pods of a lower priority may be preempted: all of them have to be known one by one
 
 
 def is_simulated(raw: Raw) -> bool:
@@ -102,7 +98,7 @@ def is_simulated(raw: Raw) -> bool:
 
 
 def takes(raw: Raw, steps: Iterable[Step]) -> bool:
-    """Return whether all of these steps do anything to a workload."""
+    """Return whether each of these steps does anything to a workload."""
     workload, actions = read_workload_object(raw), {step.action for step in steps}
     if ROLLOUT in actions and _unable_to_roll_out(workload) is not None:
         return False
@@ -116,12 +112,13 @@ def moves_any(steps: Iterable[Step]) -> bool:
 
 def wanted(ref: ObjectRef, steps: Iterable[Step], preempting: int = LOWEST_PRIORITY) -> Callable[[Raw], bool]:
     """
-    Return a predicate for the Pods that a simulation of these steps needs one by one, where those of a lower priority
-    than `preempting` may be preempted.
+    Return a predicate for the Pods that a simulation of these steps needs one by one.
+
+    `preempting`: Pods of a lower priority may be preempted.
     """
     moves = moves_any(steps)
 
-    def asks(pod: Raw) -> bool:
+    def is_needed(pod: Raw) -> bool:
         if moves:
             return True
         node, namespace = texts_at(pod, "spec.nodeName", "metadata.namespace")  # of each of many Pods
@@ -129,7 +126,7 @@ def wanted(ref: ObjectRef, steps: Iterable[Step], preempting: int = LOWEST_PRIOR
             return True
         return preempting > LOWEST_PRIORITY and priority_of(pod) < preempting
 
-    return asks
+    return is_needed
 
 
 def planned(
@@ -143,7 +140,7 @@ def planned(
     defaults: DefaultsOf = none_given,
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
-    """Return the plan of one workload, as `planned_workloads`; it is `stored` before the file is applied."""
+    """Return the plan of one workload, as `planned_workloads` does; `stored` is the workload before it is applied."""
     key = ObjectRef.of(raw).key
     before, from_file = {key: stored} if stored is not None else {}, {key} if applied else NONE_APPLIED
     return planned_workloads(
@@ -163,67 +160,93 @@ def planned_workloads(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
     """
-    Return all that runs need of a cluster, to simulate steps of these workloads, or without any of the nodes and of all
-    Pods on them; StepError for a step that does nothing.
+    Return all that runs need of a cluster to simulate the steps.
 
-    Those `applied` come from files, and replace those of their names, which are `stored`, or are new.
-    `defaults` are the constraints that new Pods without any are given, `profiles` those of the cluster's
-    kube-scheduler.
+    `raws`: the workloads that are simulated by name; without any, steps are about nodes and all Pods on them.
+    `applied`: the keys of those that come from files, and are applied before all steps.
+    `stored`: those of the cluster that the files replace.
+    `defaults`: the constraints that new Pods without any are given.
+    StepError for a step that does nothing.
     """
-    before = {key: there for key in applied if (there := stored.get(key)) is not None}
+    before = {key: stored_workload for key in applied if (stored_workload := stored.get(key)) is not None}
     if refused := [
-        why for raw in raws if ObjectRef.of(raw).key in before for why in _refused(raw, before[ObjectRef.of(raw).key])
+        error
+        for raw in raws
+        if ObjectRef.of(raw).key in before
+        for error in _refused(raw, before[ObjectRef.of(raw).key])
     ]:
         raise StepError("\n".join(refused))
     keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
     raws = [_applied(raw, before.get(key)) if key in applied else raw for key, raw in keyed]
     makers = Makers(cluster, kinds, defaults, profiles, raws)
     first = first_ground(cluster.snapshot.nodes)
-    taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
-    grounds = _grounds(first, taken)
+    all_steps = [Step(APPLY, APPLY), *steps] if applied else list(steps)
+    grounds = _grounds(first, all_steps)
     others = [raw for _, raw in sorted(cluster.others.items())]
-    scalings = [dict(scalings_of(of.ref, others)) for of in makers.controllers]
+    scalings = [dict(scalings_of(controllers.ref, others)) for controllers in makers.controllers]
     named = [
-        _simulated(of, taken, before.get(of.ref.key), bounds, applied=of.ref.key in applied)
-        for of, bounds in zip(makers.controllers, scalings, strict=True)
+        _simulated(
+            controllers,
+            all_steps,
+            before.get(controllers.ref.key),
+            own_scalings,
+            applied=controllers.ref.key in applied,
+        )
+        for controllers, own_scalings in zip(makers.controllers, scalings, strict=True)
     ]
-    making = [maker for of in named for maker in (*(found.maker for found in of.sets), *of.makers.values())]
-    situation = _situation(makers, making, (first, *grounds), taken)
-    notes = [note for of, bounds in zip(named, scalings, strict=True) for note in _notes(bounds, of, taken)]
+    all_makers = [
+        maker for workload in named for maker in (*(found.maker for found in workload.sets), *workload.makers.values())
+    ]
+    situation = _situation(makers, all_makers, (first, *grounds), all_steps)
+    notes = [
+        note
+        for workload, own_scalings in zip(named, scalings, strict=True)
+        for note in _notes(own_scalings, workload, all_steps)
+    ]
     notes += _notes_on_kinds(makers, situation)
-    making += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
-    notes += _notes_on_claims(makers, making, situation.changed)
-    for of, workload in zip(makers.controllers, named, strict=True):
-        if of.updating.lost:
-            what = f"No Pod of {of.ref} has the revision {of.updating.current}"
+    all_makers += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
+    notes += _notes_on_claims(makers, all_makers, situation.changed)
+    for controllers, workload in zip(makers.controllers, named, strict=True):
+        if controllers.updating.lost:
+            what = f"No Pod of {controllers.ref} has the revision {controllers.updating.current}"
             notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
-        if workload.applied and of.updating.current:
+        if workload.applied and controllers.updating.current:
             assumed = "the simulation assumes that the file changes it, and replaces its Pods"
-            notes.append(f"The old template of {of.ref} is not known, so {assumed}.")
+            notes.append(f"The old template of {controllers.ref} is not known, so {assumed}.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))
     plan = Plan(
         situation.start,
         tuple(named),
-        tuple(taken),
+        tuple(all_steps),
         tuple(grounds),
         situation.budgets,
         situation.daemons,
         _workloads(makers),
     )
-    most = max([1, *(of.replicas for of in named), *(step.number for step in taken if step.action == SCALE)])
+    most_replicas = max(
+        [
+            1,
+            *(workload.replicas for workload in named),
+            *(step.number for step in all_steps if step.action == SCALE),
+        ]
+    )
     not_judged = dict.fromkeys(
         [
-            *(gap for maker in making for gap in _gaps(maker, makers, most)),
+            *(gap for maker in all_makers for gap in _gaps(maker, makers, most_replicas)),
             *situation.not_judged,
-            *(f"{of.ref}: spec.{PER_INDEX}" for of in makers.controllers if PER_INDEX in of.workload.spec),
+            *(
+                f"{controllers.ref}: spec.{PER_INDEX}"
+                for controllers in makers.controllers
+                if PER_INDEX in controllers.workload.spec
+            ),
         ]
     )
     return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preempting)
 
 
 def _applied(raw: Raw, stored: Raw | None) -> Raw:
-    """Return a workload of a file as it is in the cluster once it is applied."""
+    """Return a workload of a file as it is in the cluster once it is applied, before its controller has reacted."""
     kind = ObjectRef.of(raw).kind
     if kind == JOB and stored is not None:
         return {**raw, "status": stored.get("status")}
@@ -238,7 +261,7 @@ def _simulated(
     *,
     applied: bool,
 ) -> Named:
-    """Return a workload with what makes its Pods in each rollout; StepError if it does not roll out."""
+    """Return a workload with what makes its Pods in each rollout; StepError for a step that does nothing to it."""
     named = _named(controllers, controllers.makers)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
@@ -272,26 +295,29 @@ def _grounds(first: Ground, steps: Iterable[Step]) -> list[Ground]:
 
 def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
     """
-    Return those that are simulated by name, and all that have Pods, by their names; also Pods that nothing has made,
-    but no static ones.
+    Return the workloads by their names: those that are simulated by name, and all that have Pods.
+
+    A Pod that nothing has made is one, too, but not a static Pod.
     """
-    numbers = {of.ref: Counter[bool]() for of in makers.controllers}
-    labels: dict[ObjectRef, Labels] = {of.ref: labels_in(of.workload.raw) for of in makers.controllers}
+    pods_by_bound = {controllers.ref: Counter[bool]() for controllers in makers.controllers}
+    labels: dict[ObjectRef, Labels] = {
+        controllers.ref: labels_in(controllers.workload.raw) for controllers in makers.controllers
+    }
     others, priorities = makers.cluster.others, dict[ObjectRef, int]()
     for pod in makers.pods:
         if pod.phase not in FINISHED and not pod.terminating and not pod.static:
             ref = maker_of(pod, others) or ObjectRef.of(pod.raw)
-            numbers.setdefault(ref, Counter())[pod.node != ""] += 1
+            pods_by_bound.setdefault(ref, Counter())[pod.node != ""] += 1
             labels.setdefault(ref, labels_in(others[ref.key]) if ref.key in others else pod.labels)
             priorities[ref] = pod.priority
     return {
-        str(ref): FoundWorkload(ref, labels[ref], number[True], number[False], priorities.get(ref, 0))
-        for ref, number in numbers.items()
+        str(ref): FoundWorkload(ref, labels[ref], by_bound[True], by_bound[False], priorities.get(ref, 0))
+        for ref, by_bound in pods_by_bound.items()
     }
 
 
 def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
-    """Yield a note on the Pods that may move of owners whose controllers are not simulated."""
+    """Yield a note on the Pods that may move, and whose owners' controllers are not simulated."""
     kinds = Counter(
         pod.owner.kind
         for pod in makers.pods
@@ -304,18 +330,14 @@ def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
 
 
 class _Situation(NamedTuple):
-    """
-    What runs begin with, and the `pods` in it that may move or go.
-
-    `changed` are the names of the nodes that the steps change, and `daemons` the Pods that start on each that is added.
-    """
+    """What runs begin with."""
 
     start: Start
-    pods: tuple[InitialPod, ...]
-    changed: frozenset[str]
-    budgets: tuple[Budget, ...]
-    daemons: Mapping[str, tuple[InitialPod, ...]]
-    preempting: int
+    pods: tuple[InitialPod, ...]  # those that may move or go
+    changed: frozenset[str]  # names of the nodes that the steps change, or model new ones on
+    budgets: tuple[Budget, ...]  # none unless Pods are drained or preempted
+    daemons: Mapping[str, tuple[InitialPod, ...]]  # Pods that start on each node that is added
+    preempting: int  # Pods of a lower priority may be preempted
     not_judged: tuple[str, ...]
 
 
@@ -326,9 +348,10 @@ def _situation(
     steps: Sequence[Step],
 ) -> _Situation:
     """
-    Return what runs begin with: `grounds` are the nodes before all steps and after each.
+    Return what runs begin with.
 
-    `makers` are what makes the Pods of each revision of the named workloads, and of each rollout.
+    `makers`: for each revision of the named workloads, and for each rollout.
+    `grounds`: the nodes before all steps, and after each.
     """
     first, *later = grounds
     cluster, snapshot = controllers.cluster, controllers.snapshot
@@ -358,15 +381,15 @@ def _situation(
 
 def _refused(raw: Raw, stored: Raw) -> Iterator[str]:
     """
-    Yield what the API server says of an update of a stored workload.
+    Yield why the API server refuses an update of a stored workload.
 
     upstream: validation.go:ValidateDeploymentUpdate, ValidateReplicaSetUpdate, ValidateStatefulSetUpdate (v1.37)
     """
     ref, new, old = ObjectRef.of(raw), as_mapping(raw.get("spec")), as_mapping(stored.get("spec"))
-    for name, usual in IMMUTABLE.get(ref.kind, {}).items():
-        written, kept = new.get(name, usual), old.get(name, usual)
-        if None not in (written, kept) and _field(name, written) != _field(name, kept):
-            values = f"found {json.dumps(written)}, wanted {json.dumps(kept)} as it is in the cluster"
+    for name, default in IMMUTABLE.get(ref.kind, {}).items():
+        written, stored_value = new.get(name, default), old.get(name, default)
+        if None not in (written, stored_value) and _field(name, written) != _field(name, stored_value):
+            values = f"found {json.dumps(written)}, wanted {json.dumps(stored_value)} as it is in the cluster"
             yield f"{ref}: spec.{name}: {values}: field is immutable; keep it, or give the workload another name"
 
 
@@ -376,7 +399,9 @@ def _field(name: str, value: object) -> object:
 
 def _preempting(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
     """
-    Return the highest priority of a Pod that may come to preempt others; LOWEST_PRIORITY if no Pod has a lower one.
+    Return the highest priority of the Pods that may preempt others; LOWEST_PRIORITY if there is nothing to preempt.
+
+    These are new Pods, those that wait, and those that may have to leave their nodes.
     """
     priorities = [maker.of_class.pod.priority for maker in makers if maker.of_class.pod.preempts]
     priorities += [
@@ -387,15 +412,16 @@ def _preempting(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set
 
 
 def _gaps(maker: Maker, controllers: Makers, replicas: int) -> tuple[str, ...]:
-    """Return what is not simulated of so many Pods, with the claims that they have or get."""
+    """Return what is not simulated of the Pods of a maker; their claims count if there are so many replicas."""
     cycle = maker.of_class.cycle(controllers.snapshot, controllers.cluster.features)
     return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
 
 
 def _initial_pods(controllers: Makers, changed_nodes: Set[str], preempting: int) -> Iterator[InitialPod]:
     """
-    Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating, or of a
-    lower priority than one that may preempt them.
+    Yield the Pods that may move or go.
+
+    They are of a named workload, are on nodes that steps change, wait, terminate, or may be preempted.
     """
     for pod in sorted(controllers.pods, key=lambda pod: (pod.namespace, pod.name)):
         moves = not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod)[0] >= 0
@@ -406,7 +432,7 @@ def _initial_pods(controllers: Makers, changed_nodes: Set[str], preempting: int)
 
 
 def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
-    """Return the workload as its controller has it now; `makers` are what makes the Pods of each revision."""
+    """Return the workload as its controller has it now; `makers`: one for each revision."""
     workload, kind = controllers.workload, controllers.ref.kind
     replicas = _replicas(workload)
     if kind == STATEFUL:
@@ -433,7 +459,7 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
 
 
 def _named_job(controllers: Controllers, maker: Maker) -> Named:
-    """Return the Job as its controller has it now; no index of it is assumed to fail."""
+    """Return the Job as its controller has it now; failures of single indexes are not simulated."""
     raw = controllers.workload.raw
     progress, replacement = read_job_progress(raw), read_job_replacement(raw)
     if PER_INDEX in controllers.workload.spec:
@@ -464,8 +490,8 @@ def _unable_to_roll_out(workload: WorkloadObject) -> str | None:
 
 
 def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step]) -> Iterator[str]:
-    """Yield notes on what stops a rollout, and on autoscalers, of which only the bounds are simulated."""
-    scaled = [step for step in steps if step.action in (SCALE, APPLY)]
+    """Yield notes on what stops a rollout, and on autoscalers."""
+    scaling_steps = [step for step in steps if step.action in (SCALE, APPLY)]
     if named.paused:
         yield f"{named.name} is paused: no change of its template is rolled out."
     if (update := named.update or named.daemon) is not None and update.on_delete:
@@ -475,20 +501,20 @@ def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step])
     for name, scaling in scalings.items():
         who = f"HorizontalPodAutoscaler {name}"
         yield f"{who} also scales {named.name}: its bounds are simulated, its metrics are not."
-        for step in scaled:
+        for step in scaling_steps:
             number = step.number if step.action == SCALE else named.replicas
-            if (back := scaling.bounded(number)) != number:
+            if (bounded := scaling.bounded(number)) != number:
                 bounds = f"{scaling.least} and {scaling.most}"
-                yield f"{step.text}: {who} keeps {named.name} between {bounds}, and scales it to {back}."
+                yield f"{step.text}: {who} keeps {named.name} between {bounds}, and scales it to {bounded}."
 
 
 def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
-    """Yield what is taken for granted of new volumes, and what is not simulated of the claims of some Pods."""
+    """Yield what is assumed of new volumes, and what is not simulated of claims."""
     storage = controllers.snapshot.storage or NO_STORAGE
     unknown = dict.fromkeys(
         provisioner
         for maker in makers
-        for mounts, claims in (maker.volumes.of_pod(MOST_REPLICAS, 0),)
+        for mounts, claims in (maker.volumes.of_pod(MOST_REPLICAS, 0),)  # of a Pod that cannot exist yet
         for provisioner in unknown_topologies(with_made(storage, claims), mounts)
     )
     for provisioner in unknown:

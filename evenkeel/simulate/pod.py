@@ -23,23 +23,17 @@ from webhook.spread.taints import LimitedTolerations
 
 @dataclass(frozen=True, eq=False)
 class PodClass:
-    """
-    Pods that are placed alike: what one asks of a node, and the constraints in force.
-
-    `waits` says why kube-scheduler does not look at them, "" if it does.  `tolerations` are those of the Pod with the
-    time for which they hold.  `unmodelled` is what they use that is not computed, `source` where the constraints come
-    from.  Those that are `gone_at_once` when they are deleted wait for no kubelet.
-    """
+    """Pods that are placed alike."""
 
     pod: IncomingPod
-    constraints: tuple[Constraint, ...]
-    system_defaults: bool = False
+    constraints: tuple[Constraint, ...]  # in force
+    system_defaults: bool = False  # they are kube-scheduler's own
     profile: Profile = USUAL_PROFILE
-    waits: str = ""
-    tolerations: LimitedTolerations = ()
-    unmodelled: tuple[str, ...] = ()
-    source: str = FROM_POD
-    gone_at_once: bool = False
+    waits: str = ""  # why kube-scheduler does not look at these Pods; "" if it does
+    tolerations: LimitedTolerations = ()  # with the time for which each holds
+    unmodelled: tuple[str, ...] = ()  # what they use that is not computed
+    source: str = FROM_POD  # where the constraints come from
+    gone_at_once: bool = False  # when deleted, without waiting for the kubelet
     _on_nodes: dict[str, PodClass] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -52,17 +46,16 @@ class PodClass:
         return min(self.pod.affinity.names or (), default="")
 
     def on(self, node: str) -> PodClass:
-        """Return such Pods as a DaemonSet makes them for a node; always the same class, which all runs share."""
+        """Return such Pods as a DaemonSet makes them for a node; the same object each time, so that runs share it."""
         if node not in self._on_nodes:
             self._on_nodes[node] = replace(self, pod=replace(self.pod, affinity=for_node(self.pod.affinity, node)))
         return self._on_nodes[node]
 
     def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
-        """Return an attempt to place such a Pod."""
         return Cycle(self.pod, self.constraints, snapshot, features, self.system_defaults, self.profile)
 
     def asks_for_the_same(self, other: PodClass) -> bool:
-        """Return whether Pods of both are placed alike, but for labels, volumes and names of their own."""
+        """Return whether both ask for the same, but for labels, selectors, volumes and names, which each Pod may differ in."""
         pod = other.pod
         alike = replace(
             self.pod, labels=pod.labels, mounts=pod.mounts, name=pod.name, nominated_node=pod.nominated_node
@@ -71,32 +64,24 @@ class PodClass:
             return False
         pairs = zip(self.constraints, other.constraints, strict=True)
         return all(
-            replace(constraint, selector=of.selector, label_selector=of.label_selector) == of
-            for constraint, of in pairs
+            replace(constraint, selector=other_constraint.selector, label_selector=other_constraint.label_selector)
+            == other_constraint
+            for constraint, other_constraint in pairs
         )
 
 
 class Maker(NamedTuple):
-    """
-    What makes a Pod anew: `of_class` it then is.
+    """What makes Pods of one template."""
 
-    One that `replaces` a Pod, as a StatefulSet and a DaemonSet do, waits until the old one is gone; the new one has its
-    claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
-    `source` is the simulated workload as it is written, "" for the maker of other Pods.  A Job makes another Pod for so
-    many that are deleted, its `retries`; None is any number.  A StatefulSet may make Pods `ordered`: each once those
-    before it are ready.  Where a finalizer keeps its Pods until they have ended, it `waits_for_kubelet`.  A drain
-    leaves the Pods of a `daemon`.
-    """
-
-    of_class: PodClass
-    replaces: bool = False
+    of_class: PodClass  # of the Pods
+    replaces: bool = False  # a new Pod waits until the old one is gone, and has its claims: StatefulSet, DaemonSet
     min_ready_seconds: int = 0
     volumes: VolumeTemplates = NO_VOLUMES
-    source: str = ""
-    retries: int | None = None
-    ordered: bool = False
-    waits_for_kubelet: bool = False
-    daemon: bool = False
+    source: str = ""  # the workload, if it is simulated by name
+    retries: int | None = None  # deleted Pods for which a Job makes others; None = any number
+    ordered: bool = False  # a StatefulSet makes each Pod once those before it are ready
+    waits_for_kubelet: bool = False  # a finalizer keeps deleted Pods until they have ended
+    daemon: bool = False  # a DaemonSet, whose Pods a drain leaves
 
     def on(self, node: str) -> Maker:
         """Return what makes such a Pod for this node."""
@@ -105,54 +90,38 @@ class Maker(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InitialPod:
-    """
-    A Pod as the cluster has it; times are seconds since 1970, None where they are not known.
-
-    `maker` is None for a Pod that nothing makes anew, `revision` the number of the ReplicaSet, of those of the named
-    workload, that has it, or -1.  `home` is the node on which a DaemonSet or the kubelet keeps it, "" for other Pods.
-    It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
-    One that is `pending` has a node, whose kubelet has not started it.
-    `source` names what has made it, or the Pod itself if nothing did.  `name` is "" for a Pod that a run has made.
-    One that is `gone_at_once` when it is deleted waits for no kubelet.
-    """
+    """A Pod as the cluster has it; times are seconds since 1970, None where they are not known."""
 
     namespace: str
     labels: LabelSet
-    node: str
+    node: str  # "" if it waits for one
     requests: Requests = NO_REQUESTS
-    spreads: bool = True
+    spreads: bool = True  # False: it is being deleted, so that no constraint counts it
     ready: bool = True
     ready_at: float | None = None
     created: float | None = None
-    cost: int = 0
+    cost: int = 0  # pod-deletion-cost
     restarts: int = 0
     tolerations: LimitedTolerations = ()
-    home: str = ""
-    maker: Maker | None = None
-    revision: int = -1
+    home: str = ""  # the node to which a DaemonSet or the kubelet ties it; "" for other Pods
+    maker: Maker | None = None  # None: nothing makes it anew
+    revision: int = -1  # the number of its ReplicaSet or revision of a named workload; -1 for other Pods
     ordinal: int = -1
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     mounts: Mounts | None = None
     priority: int = 0
-    started: float = inf
-    preempted: bool = False
-    nominated: str = ""
-    pending: bool = False
-    source: str = ""
-    name: str = ""
-    gone_at_once: bool = False
+    started: float = inf  # infinity: not yet
+    preempted: bool = False  # it is being deleted to make room for another Pod
+    nominated: str = ""  # the node that it waits for
+    pending: bool = False  # it has a node, but the kubelet has not started it
+    source: str = ""  # the workload that has made it; the Pod itself if nothing has
+    name: str = ""  # "" for a Pod that a run has made
+    gone_at_once: bool = False  # when deleted, without waiting for the kubelet
 
 
 class Pod:
-    """
-    A Pod in a run.
-
-    `node` is "" until it is bound.  `serial` is its place in the order in which Pods came, `luck` stands for its uid.
-    One that waits was `queued` after so many events.
-    One that is `fresh` is not yet available, for it has not been ready for minReadySeconds.  `nominated` is the node
-    that it waits for, and one that is `preempted` is being deleted to make room for another.
-    """
+    """A Pod in a run; most fields are those of InitialPod, and change in the run."""
 
     __slots__ = (
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
@@ -171,8 +140,11 @@ class Pod:
         self.ready, self.ready_at, self.created = initial.ready, initial.ready_at, initial.created
         self.cost, self.restarts, self.tolerations = initial.cost, initial.restarts, initial.tolerations
         self.maker, self.revision, self.ordinal = initial.maker, revision, initial.ordinal
-        self.terminating, self.fresh = not initial.spreads, False
-        self.serial, self.luck, self.queued = serial, luck, 0
+        self.terminating = not initial.spreads
+        self.fresh = False  # ready, but not for minReadySeconds yet, so not available
+        self.serial = serial  # its place in the order in which Pods came
+        self.luck = luck  # stands for its uid
+        self.queued = 0  # how many events there were before it began to wait, or was refused last
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
         self.nominated, self.home, self.pending = initial.nominated, initial.home, initial.pending
@@ -180,24 +152,27 @@ class Pod:
 
     @property
     def of_class(self) -> PodClass:
-        """The class of a Pod that was made in a run."""
+        """The class of a Pod that has a maker, as all have that wait."""
         assert self.maker is not None
         return self.maker.of_class
 
     @property
     def workload(self) -> str:
-        """What has made the Pod, as it is written; the Pod itself if nothing did."""
+        """The name of the workload that has made the Pod; the Pod itself if nothing has."""
         return self.maker.source if self.revision >= 0 and self.maker is not None else self.source
 
     @property
     def info(self) -> PodInfo:
-        """What Pods that are to be placed have to heed of it."""
+        """What of it may affect where other Pods can be placed."""
         return PodInfo(self.namespace, self.labels, self.affinity, self.ports, self.terminating, self.mounts)
 
     def on(self, node: str) -> BoundPod:
         """Return the Pod as it is on a node, or would be there."""
+        labels = self.labels
+        if not labels and not self.node and self.maker is not None:  # A Pod that a run makes gets labels when bound.
+            labels = label_set(self.of_class.pod.labels)
         return BoundPod(
-            self.labels if self.node or self.maker is None else self.labels or label_set(self.of_class.pod.labels),
+            labels,
             node,
             self.requests,
             not self.terminating,

@@ -18,9 +18,9 @@ from evenkeel.simulate.state import State
 
 
 class RoomMade(NamedTuple):
-    """What makes room for a Pod: others that go, and are not going already, and the budgets that this violates."""
+    """What makes room for a Pod, and which budgets that violates."""
 
-    victims: Sequence[Pod] = ()
+    victims: Sequence[Pod] = ()  # without Pods that are going already
     violated: tuple[Budget, ...] = ()
 
 
@@ -28,24 +28,27 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     """
     Choose a node and the Pods that have to go from it, and nominate the node.
 
-    Budgets are counted, and violated where there is no other way.
+    PodDisruptionBudgets are violated only where there is no other way.
 
     upstream: preemption.go:Evaluator.Preempt, executor.go:Executor.prepareCandidate (v1.37)
     """
     if not framework.cycle.profile.preempts or (pod.priority <= state.begun.lowest and not pod.nominated):
         return RoomMade()
     feasibility = framework.feasibility()
-    lower = dict[str, dict[str, Pod]]()
+    lower_pods = dict[str, dict[str, Pod]]()
 
     def lower_on(node: str) -> list[NamedPod]:
-        there = (*state.on(node), *state.kept_on(node))
-        lower[node] = {str(of.serial): of for of in there if of.priority < pod.priority}
-        return [NamedPod(of.namespace, name, of.on(node)) for name, of in lower[node].items()]
+        on_node = (*state.on(node), *state.kept_on(node))
+        # By serial: Pods that the run has made have no name.
+        lower_pods[node] = {
+            str(lower_pod.serial): lower_pod for lower_pod in on_node if lower_pod.priority < pod.priority
+        }
+        return [NamedPod(lower_pod.namespace, name, lower_pod.on(node)) for name, lower_pod in lower_pods[node].items()]
 
     allowed = [(budget, budget.allowed(replicas, state)) for budget in budgets]
     written = [budget.written._replace(allowed=number, disrupted=frozenset()) for budget, number in allowed]
     preemption = preempt(framework, feasibility, lower_on, written, state.random)
-    state.spend(len(lower))
+    state.spend(len(lower_pods))
     if preemption is None or not preemption.helps:
         if preemption is not None and preemption.clears_nomination:
             state.nominate(pod, "")
@@ -55,13 +58,13 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     for other in [other for other in state.waiting_for(node) if other.priority < pod.priority]:
         state.nominate(other, "")
     state.nominate(pod, node)
-    taken = [lower[node][named.name] for named in preemption.candidates[node].pods]
-    for victim in taken:
+    victims = [lower_pods[node][named.name] for named in preemption.candidates[node].pods]
+    for victim in victims:
         victim.preempted |= victim.active or not state.features.spares_ending_victims
-    going = [victim for victim in taken if victim.active]
+    evicted = [victim for victim in victims if victim.active]
     violated = [
         budget
         for budget, number in allowed
-        if sum(victim.ready and budget.selects(victim) for victim in going) > number
+        if sum(victim.ready and budget.selects(victim) for victim in evicted) > number
     ]
-    return RoomMade(going, tuple(violated))
+    return RoomMade(evicted, tuple(violated))

@@ -17,14 +17,11 @@ NANOSECONDS = 1e9  # Ages are compared by the logarithm of their nanoseconds.
 
 
 class ReplicaSet:
-    """
-    One ReplicaSet, or a ReplicationController: the Pods that are there, and how many there should be.
-
-    `most` is how many Pods its Deployment could have when it was last scaled, 0 if that is not known.
-    """
+    """One ReplicaSet, or a ReplicationController: the Pods that are there, and how many there should be."""
 
     def __init__(self, maker: Maker, revision: int, desired: int, pods: Iterable[Pod] = (), most: int = 0) -> None:
-        self.maker, self.revision, self.desired, self.most = maker, revision, desired, most
+        self.maker, self.revision, self.desired = maker, revision, desired
+        self.most = most  # Pods that its Deployment could have when it was last scaled; 0 if not known
         self.pods: list[Pod] = list(pods)
 
     @property
@@ -34,39 +31,41 @@ class ReplicaSet:
 
     @property
     def available(self) -> int:
-        """How many Pods are available."""
         return sum([pod.available for pod in self.pods])
 
 
-def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
+def sync(replica_set: ReplicaSet, siblings: Sequence[ReplicaSet], state: State) -> bool:
     """
-    Make or delete Pods up to the desired number; return whether there was anything to do.  `related` are all sets of
-    the same Deployment, none of a ReplicaSet that nothing controls.
+    Make or delete Pods up to the desired number; return whether there was anything to do.
+
+    `siblings`: all ReplicaSets of the same Deployment; none for a ReplicaSet without a controller.
 
     upstream: replica_set.go:ReplicaSetController.manageReplicas (v1.37)
     """
-    active = of.active if state.terminating else of.pods  # which is asked after each Pod that is bound
-    missing = of.desired - len(active)
+    active = replica_set.active if state.terminating else replica_set.pods  # fast, since it runs after each binding
+    missing = replica_set.desired - len(active)
     for _ in range(missing):
-        of.pods.append(state.make(of.maker, of.revision))
+        replica_set.pods.append(state.make(replica_set.maker, replica_set.revision))
     if missing < 0:
-        of_deployment = [pod for replica_set in related for pod in replica_set.pods if pod.active]
+        of_deployment = [pod for sibling in siblings for pod in sibling.pods if pod.active]
         for pod in to_delete(active, of_deployment, -missing, state.now):
             state.delete(pod)
             if not pod.node:
-                of.pods.remove(pod)
+                replica_set.pods.remove(pod)
     return missing != 0
 
 
 def to_delete(pods: Sequence[Pod], of_deployment: Iterable[Pod], number: int, now: float) -> Sequence[Pod]:
     """
-    Return the `number` Pods that are deleted first; `of_deployment` are all active Pods of the same Deployment.
+    Return the `number` Pods that are deleted first.
+
+    `of_deployment`: all active Pods of the same Deployment, which decide how many are on a node.
 
     upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
     """
     on_node = Counter(pod.node for pod in of_deployment)
-    known = {pod.ready_at is not None for pod in pods if pod.ready}
-    by_time = known == {True}  # else their order is not known, and the uid decides
+    times_known = {pod.ready_at is not None for pod in pods if pod.ready}
+    by_time = times_known == {True}  # else the uid decides, as their order is not known
 
     def rank(pod: Pod) -> tuple[bool, bool, int, int, int, int, float]:
         age = _bucket(now, pod.ready_at) if pod.ready and by_time else 0
