@@ -55,7 +55,7 @@ class PodClass:
         return Cycle(self.pod, self.constraints, snapshot, features, self.system_defaults, self.profile)
 
     def asks_for_the_same(self, other: PodClass) -> bool:
-        """Return whether both ask for the same, but for labels, selectors, volumes and names, which each Pod may differ in."""
+        """Return whether both ask for the same, apart from labels, selectors, volumes and names."""
         pod = other.pod
         alike = replace(
             self.pod, labels=pod.labels, mounts=pod.mounts, name=pod.name, nominated_node=pod.nominated_node

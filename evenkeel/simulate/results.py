@@ -35,10 +35,10 @@ class Result(Struct, frozen=True, rename="camel"):
 
 
 class Range(Result, frozen=True):
-    """A number over all runs; of several that are as likely the smallest stands for the most likely."""
+    """A number of Pods or workloads over all runs."""
 
     least: int
-    most_likely: int
+    most_likely: int  # the smallest of several that are equally likely
     most: int
 
     @property
@@ -81,7 +81,7 @@ class UncountedPods(Result, frozen=True):
 
 
 class ConstraintResult(Result, frozen=True):
-    """A constraint with its skew; without `domains` but of workloads that are simulated by name."""
+    """A constraint with its skew."""
 
     index: int
     topology_key: str
@@ -92,7 +92,8 @@ class ConstraintResult(Result, frozen=True):
     node_affinity_policy: str
     node_taints_policy: str
     skew: Range
-    exceeds_max_skew: float  # the share of the runs; of workloads without `domains`, in which the step moves a Pod
+    exceeds_max_skew: float  # the share of the runs; without `domains`, of those in which the step moves a Pod
+    # The rest is only of workloads that are simulated by name.
     domains: tuple[DomainResult, ...] = ()
     total: Range = NONE
     outcomes: tuple[Layout, ...] = ()
@@ -105,9 +106,13 @@ class ConstraintResult(Result, frozen=True):
 
 
 class RolloutResult(Result, frozen=True):
-    """The share of the runs in which a rollout does not finish, and the Pods in these; of all runs if there is none."""
+    """
+    How far a rollout gets.
 
-    stuck: float
+    Numbers are those of the runs in which it does not finish, or of all runs if it always does.
+    """
+
+    stuck: float  # the share of the runs in which it does not finish
     updated: Range  # of the template as it is now
     available: Range  # of those
     old: Range  # to be replaced
@@ -115,7 +120,7 @@ class RolloutResult(Result, frozen=True):
 
 
 class OfWorkload(Result, frozen=True):
-    """What is said of a workload."""
+    """A result that is about one workload."""
 
     workload: str  # Kind/name
     api_group: str
@@ -130,9 +135,9 @@ class WorkloadResult(OfWorkload, frozen=True):
     """What a step does to a workload."""
 
     priority: int  # of its Pods
-    hurt: bool  # in any run not whole afterwards, or out
+    hurt: bool  # in some run it is `out`, or not whole afterwards
     loses_all: float  # the share of the runs in which it loses all of its Pods at once
-    out: float  # the share of those in which it does, or gets none back of those that it loses
+    out: float  # the share of the runs in which it does, or gets back none of the Pods that it loses
     pods: Range  # with a node before the step
     lost: Range
     back: Range  # Pods that find a node
@@ -140,7 +145,7 @@ class WorkloadResult(OfWorkload, frozen=True):
     waiting: Range
     waits: float  # the share of the runs in which any Pod waits
     waited_before: int  # before any step
-    more: Range  # that wait, beyond those
+    more: Range  # Pods that wait, beyond `waited_before`
     missing: Range
     stranded: Range
     leaving: Range
@@ -157,9 +162,9 @@ class WorkloadResult(OfWorkload, frozen=True):
 
 
 class Sum(Result, frozen=True):
-    """Sums over the workloads that are shown, in a namespace or in all."""
+    """Sums over the workloads that are shown."""
 
-    name: str
+    name: str  # of the namespace; "" for all
     broken: Range  # workloads that are not whole
     lost: Range
     back: Range
@@ -168,11 +173,11 @@ class Sum(Result, frozen=True):
 
 
 class DrainResult(Result, frozen=True):
-    """A drain of these nodes, of which it cordons so many, and how many Pods it evicts."""
+    """What a drain does."""
 
-    nodes: tuple[str, ...]
-    cordoned: int
-    evicted: Range
+    nodes: tuple[str, ...]  # names
+    cordoned: int  # nodes that were not cordoned before
+    evicted: Range  # Pods
 
 
 class BudgetNumbers(Result, frozen=True):
@@ -199,9 +204,9 @@ class HeldEviction(Result, frozen=True):
 
 
 class StepResult(Result, frozen=True):
-    """What a step has come to; `step` is "" for the situation before all."""
+    """What a step has come to."""
 
-    step: str
+    step: str  # "" for the situation before all steps
     workloads: tuple[WorkloadResult, ...]  # first those that are hurt, the worst first
     total: Sum
     sums: tuple[Sum, ...]  # by namespace
@@ -243,18 +248,28 @@ class Simulation(Result, frozen=True, kw_only=True):
 
 
 def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], shown: Set[str]) -> tuple[StepResult, ...]:
-    """Return the result before any step and after each, of the workloads that are `shown`; see `run` for `outcomes`."""
+    """
+    Return the result before any step and after each.
+
+    `outcomes`: for each run, what `outcomes.run` returns.
+    `shown`: the names of the workloads that are listed.
+    """
+    # As item 0 is the situation before all steps, i is the nodes before step i and i + 1 those after it.
     grounds = (plan.start.ground, plan.start.ground, *plan.grounds)
+    # By run, what runs of each workload: an outcome leaves out workloads to which a step does nothing.
     running = [{name: found.running for name, found in plan.workloads.items()} for _ in outcomes]
     step_results = list[StepResult]()
     for i, step in enumerate((None, *plan.steps)):
-        at_step = [of_run[i] for of_run in outcomes]
+        at_step = [outcomes_of_run[i] for outcomes_of_run in outcomes]
         of_runs = dict[str, list[WorkloadOutcome]]()
         for name in sorted({name for outcome in at_step for name in outcome.workloads}):
             of_runs[name] = [_or_unchanged(name, outcome, ran) for outcome, ran in zip(at_step, running, strict=True)]
             for ran, outcome in zip(running, of_runs[name], strict=True):
                 ran[name] = outcome.running
-        workloads = {name: _workload(plan, name, grounds[i + 1].nodes, each) for name, each in of_runs.items()}
+        workloads = {
+            name: _workload(plan, name, grounds[i + 1].nodes, workload_outcomes)
+            for name, workload_outcomes in of_runs.items()
+        }
         names = [name for name in workloads if name in shown]
         by_namespace = dict[str, list[Sequence[WorkloadOutcome]]]()
         for name in names:
@@ -265,9 +280,18 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], shown: Set[st
                 step=step.text if step is not None else "",
                 workloads=tuple(sorted((workloads[name] for name in names), key=_worst_first)),
                 total=_sum("", [of_runs[name] for name in names], len(outcomes)),
-                sums=tuple([_sum(name, each, len(outcomes)) for name, each in sorted(by_namespace.items())]),
+                sums=tuple(
+                    [
+                        _sum(name, workload_outcomes, len(outcomes))
+                        for name, workload_outcomes in sorted(by_namespace.items())
+                    ]
+                ),
                 elsewhere=tuple(
-                    [of for name, of in workloads.items() if (of.hurt or of.preempted.most) and name not in shown]
+                    [
+                        workload
+                        for name, workload in workloads.items()
+                        if (workload.hurt or workload.preempted.most) and name not in shown
+                    ]
                 ),
                 held=tuple(_held(drains, len(outcomes))),
                 violated=shares([outcome.violated for outcome in at_step]),
@@ -278,17 +302,21 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], shown: Set[st
 
 
 def _or_unchanged(name: str, outcome: StepOutcome, running: Mapping[str, int]) -> WorkloadOutcome:
-    """Return the outcome of a workload in a run, in which perhaps nothing has happened to it."""
-    found = outcome.workloads.get(name)
-    return found if found is not None else WorkloadOutcome(running.get(name, 0), running.get(name, 0))
+    """Return the outcome of a workload in one run; where nothing has happened to it, it runs as before."""
+    outcome_of_workload = outcome.workloads.get(name)
+    return (
+        outcome_of_workload
+        if outcome_of_workload is not None
+        else WorkloadOutcome(running.get(name, 0), running.get(name, 0))
+    )
 
 
 def _workload(plan: Plan, name: str, nodes: Nodes, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
-    def numbers(of: str) -> Range:
-        return ranged(getattr(outcome, of) for outcome in of_runs)
+    def numbers(attribute: str) -> Range:
+        return ranged(getattr(outcome, attribute) for outcome in of_runs)
 
-    def share(of: str) -> float:
-        return sum(bool(getattr(outcome, of)) for outcome in of_runs) / len(of_runs)
+    def share(attribute: str) -> float:
+        return sum(bool(getattr(outcome, attribute)) for outcome in of_runs) / len(of_runs)
 
     ref = plan.workloads[name].ref
     return WorkloadResult(
@@ -325,12 +353,13 @@ def _workload(plan: Plan, name: str, nodes: Nodes, of_runs: Sequence[WorkloadOut
 
 def _reasons(of_runs: Sequence[WorkloadOutcome]) -> dict[str, Range]:
     """
-    Return how many Pods wait for each reason, that of the most Pods first: of messages that differ only in how many
-    nodes each of their reasons refuses, the most frequent stands for all.
+    Return how many Pods wait for each reason, that of the most Pods first.
+
+    Messages that differ only in the numbers of nodes are one reason; the most frequent of them stands for all.
     """
-    in_all = sum([Counter(outcome.reasons) for outcome in of_runs], Counter[str]())
+    frequency = sum([Counter(outcome.reasons) for outcome in of_runs], Counter[str]())
     alike = dict[tuple[str, ...], list[str]]()
-    for message in sorted(in_all, key=lambda message: (-in_all[message], message)):
+    for message in sorted(frequency, key=lambda message: (-frequency[message], message)):
         alike.setdefault(_without_numbers(message), []).append(message)
     ranges = {
         messages[0]: ranged(sum(outcome.reasons.get(message, 0) for message in messages) for outcome in of_runs)
@@ -340,13 +369,13 @@ def _reasons(of_runs: Sequence[WorkloadOutcome]) -> dict[str, Range]:
 
 
 def _without_numbers(message: str) -> tuple[str, ...]:
-    """Return how a message of kube-scheduler begins, and its reasons without the numbers of nodes, in one order."""
-    begins, _, reasons = message.partition(": ")
-    return begins, *sorted(NUMBER_OF_NODES.sub("", reason) for reason in reasons.rstrip(".").split(", "))
+    """Return the beginning of a message of kube-scheduler, and its reasons, sorted, without the numbers of nodes."""
+    beginning, _, reasons = message.partition(": ")
+    return beginning, *sorted(NUMBER_OF_NODES.sub("", reason) for reason in reasons.rstrip(".").split(", "))
 
 
 def _constraints(of_runs: Sequence[WorkloadOutcome], nodes: Nodes | None) -> Iterator[ConstraintResult]:
-    """Yield the result of each constraint, with the domains that have any of the `nodes` if these are given."""
+    """Yield the result of each constraint; with its domains, also those without Pods, if `nodes` are given."""
     alike = dict[tuple[object, ...], list[ConstraintOutcome]]()
     for outcome in (counted for of_run in of_runs for counted in of_run.constraints):
         constraint = outcome.constraint
@@ -397,12 +426,13 @@ def _with_domains(
 
 
 def _rollout(of_runs: Sequence[WorkloadOutcome], runs: int) -> RolloutResult | None:
-    """Return what comes of a rollout, with the Pods in those runs in which it does not finish, if there are any."""
+    """Return how far a rollout gets; `of_runs` are the outcomes of the runs in which there is one, None if in none."""
     stuck = [outcome for outcome in of_runs if not outcome.complete]
     if not of_runs:
         return None
     numbers = [
-        ranged(getattr(outcome, of) for outcome in stuck or of_runs) for of in ("updated", "available", "old", "wanted")
+        ranged(getattr(outcome, attribute) for outcome in stuck or of_runs)
+        for attribute in ("updated", "available", "old", "wanted")
     ]
     return RolloutResult(len(stuck) / runs, *numbers)
 
@@ -419,7 +449,7 @@ def _worst_first(workload: WorkloadResult) -> tuple[bool, bool, int, int, int, s
 
 
 def _sum(name: str, workloads: Iterable[Sequence[WorkloadOutcome]], runs: int) -> Sum:
-    """Return the sums over workloads, each of which has an outcome in every run."""
+    """Return the sums over workloads; each is a list of its outcomes, by run."""
     by_run = list(zip(*workloads, strict=True)) or [()] * runs
     return Sum(
         name,
@@ -432,7 +462,7 @@ def _sum(name: str, workloads: Iterable[Sequence[WorkloadOutcome]], runs: int) -
 
 
 def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> DrainResult | None:
-    """Return what drains of the nodes that a step touches have come to; None without any."""
+    """Return what a drain does, `drains` being its outcomes by run; None if the step is no drain."""
     if not drains:
         return None
     cordoned = sum(node is not other and node != other for node, other in zip(before.order, after.order, strict=True))
@@ -458,19 +488,19 @@ def _held(drains: Sequence[Drained], runs: int) -> Iterator[HeldEviction]:
             )
             for statuses in asked
         ]
-        pods = {name: part * len(of_runs) / runs for name, part in shares(names).items()}
+        pods = {name: share_of_runs * len(of_runs) / runs for name, share_of_runs in shares(names).items()}
         yield HeldEviction(eviction.node, share, eviction.budgets, pods, tuple(budgets))
 
 
 def ranged(numbers: Iterable[int]) -> Range:
-    """Return the least, the most likely and the most of numbers, of which there is one at least."""
+    """Return the range of one number or more."""
     counted = Counter(numbers)
     likely = min(counted, key=lambda number: (-counted[number], number))
     return Range(min(counted), likely, max(counted))
 
 
 def shares(of_runs: Sequence[Iterable[Value]]) -> dict[Value, float]:
-    """Return each item with the share of the runs that have it, the most frequent first."""
+    """Return each item with the share of the runs that have it, the most frequent first; `of_runs`: items by run."""
     counted = Counter(item for items in of_runs for item in items)
     most_frequent = sorted(counted.items(), key=lambda counted: (-counted[1], str(counted[0])))
     return {item: number / len(of_runs) for item, number in most_frequent}

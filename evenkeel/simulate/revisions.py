@@ -15,18 +15,18 @@ from evenkeel.objects.workload_object import WorkloadObject
 
 class Revisions(NamedTuple):
     """
-    The names of both, which Pods have as a label; `current` is "" if all are updated, and `like` one of its Pods.
+    The revisions by name, which Pods have as a label.
 
-    After a rollback both are the same, and Pods of others are replaced.
+    After a rollback both are the same, and Pods of other revisions are replaced.
     """
 
-    updated: str = ""
-    current: str = ""
-    like: PodObject | None = None
+    updated: str = ""  # the one to which Pods are updated
+    current: str = ""  # the one before; "" if all Pods are updated
+    like: PodObject | None = None  # a Pod of the current revision, from which its template is guessed
 
     @property
     def lost(self) -> bool:
-        """Whether it is not known what Pods of the current revision are like."""
+        """Whether the current revision is not known, since none of its Pods is left."""
         return self.current not in ("", self.updated) and self.like is None
 
     def number(self, pod: PodObject) -> int:

@@ -27,18 +27,18 @@ from webhook.spread.nodes import Nodes, NodeSet, union
 
 
 class LatePods(NamedTuple):
-    """The Pods, beside the new ones, that may get a node during a rollout: those of `initial`, and `missing` ones."""
+    """The Pods beside the new ones that may get a node during a rollout."""
 
-    initial: tuple[InitialPod, ...]
-    missing: int
-    classes: frozenset[PodClass]
+    initial: tuple[InitialPod, ...]  # those that wait, and those that may be made again
+    missing: int  # Pods that ReplicaSets lack
+    classes: frozenset[PodClass]  # of both
 
 
 def finishes(plan: Plan, of_class: PodClass) -> bool | None:
     """
-    Return whether the rollout of a workload to Pods of this class finishes, in a plan in which no Pod preempts others.
+    Return whether the rollout of a workload to Pods of this class finishes, if no Pod of the plan preempts others.
 
-    It is None where counts do not tell, and for a StatefulSet, which waits for Pods in their order.
+    None where counts do not tell, and for a StatefulSet, which waits for its Pods one by one.
     """
     (named,) = plan.named
     if named.update is not None or of_class.waits:
@@ -49,6 +49,7 @@ def finishes(plan: Plan, of_class: PodClass) -> bool | None:
     usable = framework.usable & hard.labelled
     for counts in hard.counts if POD_TOPOLOGY_SPREAD in of_class.profile.filters else ():
         if _places(counts, usable, snapshot.nodes) < named.replicas:
+            # Once more, as other Pods may raise the minimum: what they reach takes a while to find.
             reached = _reached(late.classes, of_class.pod.namespace, snapshot, plan.start.features)
             if _places(counts, usable, snapshot.nodes, reached) < named.replicas:
                 return False
@@ -62,7 +63,6 @@ def _framework(of_class: PodClass, snapshot: Snapshot, features: Features) -> Fr
 
 
 def _late_pods(plan: Plan) -> LatePods:
-    """Return the Pods that wait, those that are made again once they are gone, and those that ReplicaSets lack."""
     (named,) = plan.named
     bound = [pod for on_node in plan.start.by_node.values() for pod in on_node]
     initial = (*plan.start.waiting, *(pod for pod in bound if pod.revision < 0))
@@ -74,56 +74,66 @@ def _late_pods(plan: Plan) -> LatePods:
 
 def _reached(classes: Iterable[PodClass], namespace: str, snapshot: Snapshot, features: Features) -> NodeSet:
     """Return the nodes on which those Pods of a namespace could run, were there no other Pods."""
-    return union(_framework(of, snapshot, features).usable for of in classes if of.pod.namespace == namespace)
+    return union(
+        _framework(pod_class, snapshot, features).usable
+        for pod_class in classes
+        if pod_class.pod.namespace == namespace
+    )
 
 
 def _places(counts: DomainCounts, usable: NodeSet, nodes: Nodes, reached: NodeSet = 0) -> float:
     """
     Return how many new Pods a hard constraint lets run at most, infinity if it sets no bound.
 
-    An eligible domain of which no node is usable or `reached` never has more Pods than now, nor does the minimum.
+    `usable`: the nodes that the new Pods may use.
+    `reached`: the nodes that other Pods may come to.
+    A domain without either never has more Pods than now, so that the minimum stays at its number or below.
     """
     constraint = counts.constraint
-    taking = nodes.placed(constraint.topology_key, usable).all
-    if not (counts.self_match_num and counts.countable and taking <= counts.eligible):
+    domains_with_usable = nodes.placed(constraint.topology_key, usable).all
+    if not (counts.self_match_num and counts.countable and domains_with_usable <= counts.eligible):
         return inf
     if len(counts.eligible) < constraint.min_domains:
-        return constraint.max_skew * len(taking)
-    staying = counts.eligible - nodes.placed(constraint.topology_key, usable | reached).all
-    if not staying:
+        return constraint.max_skew * len(domains_with_usable)
+    not_growing = counts.eligible - nodes.placed(constraint.topology_key, usable | reached).all
+    if not not_growing:
         return inf
-    return (min(map(counts.match_num, staying)) + constraint.max_skew) * len(taking)
+    return (min(map(counts.match_num, not_growing)) + constraint.max_skew) * len(domains_with_usable)
 
 
 def _only_room_decides(plan: Plan, framework: Framework, late: LatePods) -> bool:
-    """Return whether nothing but room, and one hard constraint, keeps new Pods off nodes that no Pod keeps them off."""
+    """Return whether only room and one hard constraint at most decide if new Pods get a node: no affinity, ports, …"""
     (named,) = plan.named
     cycle, start = framework.cycle, plan.start
     affinity, volumes = cycle.pod.pod_affinity, named.makers[0].volumes
-    of_late = [of.pod.pod_affinity for of in late.classes]
-    own_on_lost = any(pod.revision >= 0 for name in start.ground.lost for pod in start.by_node.get(name, ()))
+    late_affinities = [of.pod.pod_affinity for of in late.classes]
+    own_pods_unreachable = any(pod.revision >= 0 for name in start.ground.lost for pod in start.by_node.get(name, ()))
     return not (
         len(framework.spread.hard.counts) > 1
         or (affinity is not None and (affinity.affinity or affinity.anti_affinity))
-        or any(affinity is not None and affinity.anti_affinity for affinity in of_late)
+        or any(affinity is not None and affinity.anti_affinity for affinity in late_affinities)
         or cycle.pod.ports
         or (volumes.volumes or volumes.ephemeral)
         or cycle.of_devices
         or start.snapshot.nominated
         or framework.usable & cycle.snapshot.nodes.named(start.ground.lost)
-        or (named.strategy.recreate and own_on_lost)
+        or (named.strategy.recreate and own_pods_unreachable)
     )
 
 
 class _Room:
-    """The room of the nodes that no Pod closes, for Pods as large as the largest that may come."""
+    """
+    The room on the nodes to which no present Pod bars the way.
+
+    It is counted in Pods as large as the largest that may come, so it is rather too small than too large.
+    """
 
     def __init__(self, framework: Framework, late: LatePods) -> None:
         cycle = framework.cycle
         self._nodes, self._usage = cycle.snapshot.nodes, cycle.snapshot.usage
         self._open = framework.usable & framework.spread.hard.labelled & ~framework.kept_off()
-        of_late = [*(pod.requests for pod in late.initial), *(of.pod.requests for of in late.classes)]
-        self._requests = _largest([cycle.requests, *of_late])
+        late_requests = [*(pod.requests for pod in late.initial), *(of.pod.requests for of in late.classes)]
+        self._requests = _largest([cycle.requests, *late_requests])
 
     def suffices(self, nodes: NodeSet, wanted: int) -> bool:
         """Return whether the nodes take so many Pods more."""
@@ -136,7 +146,7 @@ class _Room:
 
 
 def _always_has_place(plan: Plan, framework: Framework, late: LatePods) -> bool:
-    """Return whether each new Pod finds a node in the end, whatever the others are on."""
+    """Return whether each new Pod finds a node in the end, wherever the others are."""
     (named,) = plan.named
     room, coming = _Room(framework, late), len(late.initial) + late.missing
     if not framework.spread.hard.counts:
@@ -149,9 +159,9 @@ def _always_has_place(plan: Plan, framework: Framework, late: LatePods) -> bool:
 
 def _fewest_take(counts: DomainCounts, replicas: int, coming: int, framework: Framework, room: _Room) -> bool:
     """
-    Return whether each eligible domain has room at any time at which it has the fewest Pods of all.
+    Return whether each eligible domain has room whenever it has the fewest Pods of all.
 
-    There the skew is 1 at most, so that no constraint refuses the Pod.
+    Then a new Pod has a place: in the domain with the fewest Pods the skew is 1 at most, which no constraint refuses.
     """
     domains, arriving = framework.cycle.snapshot.nodes.domains(counts.constraint.topology_key), replicas + coming
     if len(counts.eligible) < max(1, counts.constraint.min_domains):
@@ -163,10 +173,9 @@ def _fewest_take(counts: DomainCounts, replicas: int, coming: int, framework: Fr
 
 def _skew_takes(plan: Plan, counts: DomainCounts, late: LatePods, framework: Framework, room: _Room) -> bool:
     """
-    Return whether the domains that have room take, up to maxSkew each, more Pods than can run when no further one of
-    the old Pods is deleted.
+    Return whether the domains with room take, up to maxSkew each, more Pods than run when the rollout stands still.
 
-    A domain with fewer Pods than maxSkew is never refused.
+    A domain with fewer Pods than maxSkew is never refused, whatever the minimum is.
     """
     (named,) = plan.named
     constraint, coming = counts.constraint, len(late.initial) + late.missing
@@ -174,17 +183,17 @@ def _skew_takes(plan: Plan, counts: DomainCounts, late: LatePods, framework: Fra
         return False
     domains = framework.cycle.snapshot.nodes.domains(constraint.topology_key)
     wanted = min(named.replicas, constraint.max_skew) + coming
-    taking = {domain for domain in counts.eligible if room.suffices(domains[domain], wanted)}
-    own = [pod for pods in plan.start.by_node.values() for pod in pods if pod.revision >= 0 and pod.spreads]
-    own_counted = sum(counts.selects(pod.labels) and counts.domain_of(pod.node) in taking for pod in own)
-    others = sum(map(counts.match_num, taking)) - own_counted + sum(pod.revision < 0 for pod in late.initial)
+    with_room = {domain for domain in counts.eligible if room.suffices(domains[domain], wanted)}
+    own_pods = [pod for pods in plan.start.by_node.values() for pod in pods if pod.revision >= 0 and pod.spreads]
+    own_counted = sum(counts.selects(pod.labels) and counts.domain_of(pod.node) in with_room for pod in own_pods)
+    other_counted = sum(map(counts.match_num, with_room)) - own_counted + sum(pod.revision < 0 for pod in late.initial)
     all_available = not named.strategy.recreate and named.strategy.fenceposts(named.replicas)[1] == 0
-    return constraint.max_skew * len(taking) - others >= named.replicas + all_available
+    return constraint.max_skew * len(with_room) - other_counted >= named.replicas + all_available
 
 
-def _largest(each: Iterable[Requests]) -> Requests:
-    """Return requests of which each is at least as large as those of every Pod."""
-    milli_cpu, memory, storage, scalars, *_ = zip(*each, strict=True)
+def _largest(requests: Iterable[Requests]) -> Requests:
+    """Return the largest request for each resource."""
+    milli_cpu, memory, storage, scalars, *_ = zip(*requests, strict=True)
     largest: dict[str, int] = {}
     for name, amount in (pair for pairs in scalars for pair in pairs):
         largest[name] = max(amount, largest.get(name, 0))

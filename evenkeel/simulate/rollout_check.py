@@ -36,20 +36,14 @@ MOST_PLACEMENTS = 40_000  # In the runs for all remedies, as State counts them; 
 
 
 class Rollout(NamedTuple):
-    """
-    What the rollout of a change comes to in so many runs: the share that ends, and how many Pods wait.
+    """What the rollout of a change comes to."""
 
-    There are fewer `runs` than `wanted_runs`, or none, where its share of the placements was spent.  None are wanted
-    where counts say how it ends.  `replaced` is the share that ends if Pods of the old template that wait are deleted,
-    which a StatefulSet does not do itself.
-    """
-
-    runs: int
-    wanted_runs: int
-    finishes: float
-    pending: Range
+    runs: int  # fewer than wanted, or none, where the share of the placements was spent
+    wanted_runs: int  # 0 where counts say how it ends
+    finishes: float  # the share of the runs
+    pending: Range  # Pods that wait
     replicas: int
-    replaced: float = 0.0
+    replaced: float = 0.0  # the share in which it finishes if waiting Pods of the old template are deleted
 
     @property
     def known(self) -> bool:
@@ -71,10 +65,10 @@ def simulated_rollouts(
     most_placements: int = MOST_PLACEMENTS,
 ) -> Rollouts:
     """
-    Simulate, for each remedy of the attempt `cycle`, the rollout that it starts of the workload `raw`.
+    Simulate for each remedy of the attempt `cycle` the rollout that it starts of the workload `raw`.
 
-    None is simulated for a remedy that is made in the cluster, also together with one in the template.
-    `defaults` are the constraints that new Pods without any are given.
+    None is simulated for a remedy in the cluster, or in both the template and the cluster.
+    `defaults`: the constraints that new Pods without any are given.
     """
     nothing = (None,) * len(remedies)
     if raw is None or not is_simulated(raw) or ObjectRef.of(raw).kind == DAEMON_SET:  # A Pod of it has its own node.
@@ -83,16 +77,18 @@ def simulated_rollouts(
         return nothing
     try:
         steps = [Step(ROLLOUT, ROLLOUT), *([Step(REPLACE, REPLACE)] if ObjectRef.of(raw).kind == STATEFUL else [])]
-        made = planned(raw, cluster, steps, kinds, profiles=profiles, defaults=defaults)
+        rollout_plan = planned(raw, cluster, steps, kinds, profiles=profiles, defaults=defaults)
     except StepError:
         return nothing
-    if made.preempting > cluster.known_below:  # The Pods that may be preempted are not known one by one.
+    if rollout_plan.preempting > cluster.known_below:  # The Pods that may be preempted are not known one by one.
         return nothing
     starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
-    share = most_placements // max(1, sum(starting))
+    placements_each = most_placements // max(1, sum(starting))
     return tuple(
-        _rolled_out(made, _changed_class(_maker(made.plan).of_class, cycle, remedy.cycle), runs, share)
+        _rolled_out(
+            rollout_plan, _changed_class(_maker(rollout_plan.plan).of_class, cycle, remedy.cycle), runs, placements_each
+        )
         if starts
         else None
         for remedy, starts in zip(remedies, starting, strict=True)
@@ -104,19 +100,22 @@ def _maker(plan: Plan) -> Maker:
     return named.makers[0]
 
 
-def _rolled_out(made: Planned, of_class: PodClass, wanted_runs: int, placements: int) -> Rollout:
+def _rolled_out(planned_rollout: Planned, of_class: PodClass, wanted_runs: int, placements: int) -> Rollout:
     """
-    Return what the rollout to Pods of this class comes to: by counts alone, or in as many runs as the placements
-    suffice for.
+    Return what the rollout to Pods of this class comes to, by counts alone, or by runs as far as the placements last.
 
-    Where counts say that it never finishes, only the number of Pods that wait is left to the runs.
+    Where counts say that it never finishes, runs only tell how many Pods wait: a few that agree are enough.
     """
-    (named,) = made.plan.named
-    finishes = rollout_bounds.finishes(made.plan, of_class) if made.preempting == LOWEST_PRIORITY else None
+    (named,) = planned_rollout.plan.named
+    finishes = (
+        rollout_bounds.finishes(planned_rollout.plan, of_class)
+        if planned_rollout.preempting == LOWEST_PRIORITY
+        else None
+    )
     if finishes:
         return Rollout(0, 0, 1.0, Range(0, 0, 0), named.replicas, 1.0)
-    anew = replace(named, makers={0: _maker(made.plan)._replace(of_class=of_class)})
-    plan, ends = replace(made.plan, named=(anew,)), list[_End]()
+    with_change = replace(named, makers={0: _maker(planned_rollout.plan)._replace(of_class=of_class)})
+    plan, ends = replace(planned_rollout.plan, named=(with_change,)), list[_End]()
     while len(ends) < wanted_runs:
         try:
             ends.append(_ended(plan, len(ends), placements))
@@ -132,16 +131,16 @@ def _rolled_out(made: Planned, of_class: PodClass, wanted_runs: int, placements:
 
 
 class _End(NamedTuple):
-    """How a run ends: whether the rollout finishes, also once Pods that wait are replaced, and how many wait before."""
+    """How a run ends."""
 
-    finishes: bool
-    replaced: bool
-    pending: int
+    finishes: bool  # the rollout
+    replaced: bool  # it finishes once waiting Pods of the old template are deleted
+    pending: int  # Pods that wait before these are deleted
     placements: int
 
 
 def _ended(plan: Plan, number: int, placements: int) -> _End:
-    """Return how one run ends; one that has finished takes no further step."""
+    """Return how one run ends; once the rollout has finished no further step is taken."""
     simulated = SimulatedRun(plan, Random(f"{SEED}/{number}"), placements)
     (workload,) = simulated.workloads.values()
     rollout, *further = plan.steps
@@ -155,12 +154,12 @@ def _ended(plan: Plan, number: int, placements: int) -> _End:
 
 
 def _changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
-    """Return the class of the new Pods with what a remedy changes; they count by their own revision."""
-    own = {constraint.index: constraint.selector for constraint in of_class.constraints}
+    """Return the class of the new Pods with what a remedy changes; selectors stay, as they are of the new revision."""
+    own_selectors = {constraint.index: constraint.selector for constraint in of_class.constraints}
     constraints = [
-        replace(constraint, selector=own[constraint.index])
+        replace(constraint, selector=own_selectors[constraint.index])
         for constraint in changed.constraints
-        if constraint.index in own
+        if constraint.index in own_selectors
     ]
     softened = _softened(of_class.pod.pod_affinity, before.pod.pod_affinity, changed.pod.pod_affinity)
     asked = replace(asking_as(of_class.pod, changed.pod), pod_affinity=softened)
@@ -169,15 +168,15 @@ def _changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClas
 
 def _softened(own: PodAffinity | None, before: PodAffinity | None, after: PodAffinity | None) -> PodAffinity | None:
     """
-    Return the affinity of the new Pods, with the terms preferred that a remedy prefers.
+    Return the affinity of the new Pods, in which those terms are preferred that a remedy makes preferred.
 
-    Terms are known by their place: by matchLabelKeys a new revision may select other Pods than the old one.
+    Terms are told by their positions, not by what they are: by matchLabelKeys a new revision has other selectors.
     """
     if own is None or before is None or after is None:
         return own
     for apart in (True, False):
-        terms, left = (affinity.anti_affinity if apart else affinity.affinity for affinity in (before, after))
-        if len(left) < len(terms):
-            moved = next(i for i, term in enumerate(terms) if i == len(left) or term != left[i])
-            own = preferring(own, moved, apart=apart)
+        terms, remaining = (affinity.anti_affinity if apart else affinity.affinity for affinity in (before, after))
+        if len(remaining) < len(terms):
+            position = next(i for i, term in enumerate(terms) if i == len(remaining) or term != remaining[i])
+            own = preferring(own, position, apart=apart)
     return own

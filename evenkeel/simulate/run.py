@@ -33,47 +33,37 @@ from webhook.kubernetes.references import ObjectRef, Scaling
 from webhook.kubernetes.update_strategies import DaemonSetUpdate, DeploymentStrategy, StatefulSetUpdate
 from webhook.spread.taints import NO_EXECUTE, Taint, is_evicted
 
-HOUR = 3600.0  # From one step to the next.
-MOST_BACKOFF = 10  # Seconds for which kube-scheduler at most leaves a Pod that it could not place.
-MOST_PAUSES = 3  # While nodes are changed one after the other: what a pause costs grows with the cluster.
+HOUR = 3600.0  # seconds from one step to the next
+MOST_BACKOFF = 10  # seconds after which kube-scheduler at the latest tries a Pod again
+MOST_PAUSES = 3  # while nodes are changed one after the other: what a pause costs grows with the cluster
 USUAL_STRATEGY = DeploymentStrategy()
 
 
 class SetFound(NamedTuple):
-    """A ReplicaSet of the workload as the cluster has it; `revision` is 0 where that is not known."""
+    """A ReplicaSet or revision of a workload as the cluster has it."""
 
     maker: Maker
-    desired: int
-    revision: int = 0
+    desired: int  # Pods
+    revision: int = 0  # as kubectl rollout history numbers it; 0 if not known
 
 
 @dataclass(frozen=True)
 class Named:
-    """
-    A workload that is simulated by name; `sets` are its ReplicaSets, the oldest first, or the revisions of a
-    StatefulSet or DaemonSet.
-
-    `update`, `daemon` and `job` are of a StatefulSet, a DaemonSet and a Job; `controlled` is False for a ReplicaSet
-    that has no controller.  A Deployment that is `paused` does not roll out.  An autoscaler keeps its replicas within
-    the bounds of `scaling`.
-
-    `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
-    before a file is applied, None where none is; where it is `applied`, its Pods are replaced if they have another.
-    """
+    """A workload that is simulated by name."""
 
     replicas: int
-    sets: tuple[SetFound, ...]
+    sets: tuple[SetFound, ...]  # its ReplicaSets, the oldest first, or the revisions of a StatefulSet or DaemonSet
     strategy: DeploymentStrategy = USUAL_STRATEGY
-    update: StatefulSetUpdate | None = None
-    job: tuple[JobProgress, JobReplacement] | None = None
-    daemon: DaemonSetUpdate | None = None
-    controlled: bool = True
-    paused: bool = False
+    update: StatefulSetUpdate | None = None  # of a StatefulSet
+    job: tuple[JobProgress, JobReplacement] | None = None  # of a Job
+    daemon: DaemonSetUpdate | None = None  # of a DaemonSet
+    controlled: bool = True  # False for a ReplicaSet without a controller
+    paused: bool = False  # a Deployment that does not roll out
     name: str = ""
-    scaling: Scaling | None = None
-    makers: Mapping[int, Maker] = field(default_factory=dict)
-    stored: PodClass | None = None
-    applied: bool = False
+    scaling: Scaling | None = None  # the bounds within which an autoscaler keeps its replicas
+    makers: Mapping[int, Maker] = field(default_factory=dict)  # of the rollouts, by the number of the step
+    stored: PodClass | None = None  # Pods as in the cluster, before a file is applied; None if none is
+    applied: bool = False  # a file is applied: Pods of another template are replaced
 
     @property
     def first_class(self) -> PodClass:
@@ -87,40 +77,37 @@ class Named:
 
 
 class FoundWorkload(NamedTuple):
-    """A workload as the cluster has it, or a Pod that nothing has made, and its Pods: those that run, and that wait."""
+    """A workload as the cluster has it, or a Pod that nothing has made."""
 
     ref: ObjectRef
     labels: Labels
-    running: int
-    waiting: int
+    running: int  # Pods with a node
+    waiting: int  # Pods without one
     priority: int = 0  # of its Pods
 
 
 @dataclass(frozen=True)
 class Plan:
-    """
-    All that is the same in every run: `grounds` are the nodes after each step, `daemons` the Pods that start on each
-    node that is added.  `workloads` are all of the cluster.
-    """
+    """All that is the same in every run."""
 
     start: Start
     named: tuple[Named, ...]
     steps: tuple[Step, ...]
-    grounds: tuple[Ground, ...]
+    grounds: tuple[Ground, ...]  # the nodes after each step
     budgets: tuple[Budget, ...] = ()
-    daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
-    workloads: Mapping[str, FoundWorkload] = field(default_factory=dict)
+    daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)  # that start on each added node
+    workloads: Mapping[str, FoundWorkload] = field(default_factory=dict)  # all of the cluster, by name
 
     @property
     def touched(self) -> int:
         """How many Pods are on nodes that the steps touch, wait for a node, or are of workloads that are named."""
         names = {name for ground in self.grounds for name in ground.touched}
         on_nodes = sum(len(self.start.by_node.get(name, ())) for name in names)
-        return len(self.start.waiting) + on_nodes + sum(of.replicas for of in self.named)
+        return len(self.start.waiting) + on_nodes + sum(named.replicas for named in self.named)
 
 
 def at_end(plan: Plan, seed: int, number: int) -> SimulatedRun:
-    """Return a run after all steps."""
+    """Return a run after all steps; `number` is that of the run, as in `outcomes.run`."""
     simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
@@ -132,58 +119,61 @@ class SimulatedRun:
     """
     The cluster, and the controllers of the named workloads, in the course of a run.
 
-    These are of the last step: `moved` are the Pods that ran before it and that it has evicted or deleted, `preempted`
-    those that had to go for another Pod, both by workload; `violated` are the PodDisruptionBudgets that preemption has
-    violated.
-
-    The others are of all steps so far, by workload: how many Pods are `wanted`; how many are `there`, with a node or
-    waiting for one; and the class of its Pods in `classes`, if any has moved.
-
-    How fast Pods end and controllers act, beside the scheduler, is much the same all the time, but is not known: it is
-    drawn for each run.  Only long minReadySeconds take longer than these.
+    How fast Pods end and controllers act, compared with the scheduler, stays much the same in a cluster but is not
+    known: it is drawn for each run.  Only long minReadySeconds take longer than all of these.
     """
 
     def __init__(self, plan: Plan, random: Random, most_placements: float = inf) -> None:
         self.plan, self.state = plan, State(plan.start, random, most_placements, self._make_room)
         state, self.budgets = self.state, plan.budgets
-        there: list[Pod] = []
+        named_pods: list[Pod] = []
         for name, on_node in plan.start.by_node.items():
             if any(pod.revision >= 0 or not pod.spreads for pod in on_node):
-                there += [pod for pod in state.on(name) if pod.revision >= 0]
+                named_pods += [pod for pod in state.on(name) if pod.revision >= 0]
         waiting = list(plan.start.waiting)  # Nobody knows in which order Pods of the same second are tried.
         random.shuffle(waiting)
         for initial in sorted(waiting, key=lambda initial: initial.created or 0.0):
             pod = self._waiting(initial)
-            there += [pod] if pod.revision >= 0 else []
+            if pod.revision >= 0:
+                named_pods.append(pod)
         for pod in state.pods_of(sorted(state.ground.lost)):
             if not pod.ready:
                 state.hold_back(pod)
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
-        own = dict[str, list[Pod]]()
-        for pod in there:
-            own.setdefault(pod.workload, []).append(pod)
-        self.workloads = {of.name: _controller(of, own.get(of.name, []), state.ground) for of in plan.named}
+        pods_by_workload = dict[str, list[Pod]]()
+        for pod in named_pods:
+            pods_by_workload.setdefault(pod.workload, []).append(pod)
+        self.workloads = {
+            named.name: _controller(named, pods_by_workload.get(named.name, []), state.ground) for named in plan.named
+        }
         self._several = len(self.workloads) > 1
-        self.violated: dict[str, None] = {}  # a set that keeps its order
-        self.moved, self.preempted = Counter[str](), Counter[str]()
-        self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
+        # Of the last step only; Pods are counted by workload.
+        self.violated: dict[str, None] = {}  # PodDisruptionBudgets, by preemption; a set that keeps its order
+        self.moved = Counter[str]()  # Pods that ran before the step, and that it has evicted or deleted
+        self.preempted = Counter[str]()
+        # Of all steps so far.
+        self.there = Counter({name: found.running + found.waiting for name, found in plan.workloads.items()})
         self.wanted = self.there.copy()
-        self.classes: dict[str, PodClass] = {}
-        self._queued: dict[str, dict[Pod, None]] = {}  # by StatefulSet, a set that keeps its order
+        self.classes: dict[str, PodClass] = {}  # by workload, if any of its Pods has moved
+        # By StatefulSet, deleted Pods whose successors wait for the Pods before them; a set that keeps its order.
+        self._queued: dict[str, dict[Pod, None]] = {}
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._synced: Ground | None = None  # the nodes when controllers last looked at them
+        # How likely Pods end, a controller acts, and a moment goes on, whenever anything may happen.
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
-        soon = any(0 < of.min_ready_seconds < MOST_BACKOFF for of in plan.named)
+        # How likely Pods become available early; 0 where minReadySeconds take longer than anything else.
+        soon = any(0 < named.min_ready_seconds < MOST_BACKOFF for named in plan.named)
         self._early = state.random.random() if soon else 0.0
 
     def _waiting(self, initial: InitialPod) -> Pod:
+        """Return a Pod that waits from the start."""
         pod = self.state.pod(initial, initial.revision)
         self.state.wait(pod)
         return pod
 
     def take(self, i: int, step: Step) -> Drained | None:
-        """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
+        """Take step number `i`, and wait until nothing changes any more; return what a drain has done, else None."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
         for of_step in (self.violated, self.moved, self.preempted):
@@ -224,7 +214,7 @@ class SimulatedRun:
 
     def _autoscale(self) -> None:
         """
-        Have autoscalers bring workloads within their bounds: what was done before is then in the cluster already.
+        Have autoscalers bring workloads within their bounds, once the cluster has come to rest after the step.
 
         upstream: horizontal.go:HorizontalController.reconcileAutoscaler (v1.37)
         """
@@ -247,13 +237,14 @@ class SimulatedRun:
         state = self.state
         if action in (CORDON, DRAIN, TAINT) and state.waiting:
             number = min(MOST_PAUSES, len(ground.touched) - 1)
+            # `number` pauses, each after a random number of the nodes.
             for changed in sorted(state.random.sample(range(1, len(ground.touched)), number)):
                 state.move_to(state.ground.towards(ground, changed))
                 self.settle(False)
         state.move_to(ground)
 
     def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...], *, kept: bool = False) -> None:
-        """Evict the Pods that do not tolerate the taints, with `kept` those of DaemonSets, too."""
+        """Evict the Pods that do not tolerate the last of the taints; with `kept`, those of DaemonSets, too."""
         for node in nodes:
             for pod in self._in_any_order([*self.state.on(node), *(self.state.kept_on(node) if kept else ())]):
                 if pod.active and is_evicted(pod.tolerations, taints[-1:]):
@@ -261,13 +252,13 @@ class SimulatedRun:
             self.settle(False)
 
     def _in_any_order(self, pods: Iterable[Pod]) -> list[Pod]:
-        """Return Pods in an order by chance: those of a node are deleted at the same time."""
+        """Return the Pods of a node in random order: they are deleted at the same time."""
         shuffled = list(pods)
         self.state.random.shuffle(shuffled)
         return shuffled
 
     def _delete_waiting(self) -> None:
-        """Delete the workload's Pods that wait for a node and have an old template."""
+        """Delete the Pods of named workloads that wait for a node and have an old template."""
         for pod in [pod for pod in self.state.waiting if pod.revision >= 0]:
             workload = self.workloads[pod.workload]
             if workload.is_outdated(pod):
@@ -287,11 +278,11 @@ class SimulatedRun:
         for name in names:
             kept = [pod for pod in state.kept_on(name) if pod.terminating]
             for pod in self._in_any_order([*state.on(name), *kept]):
-                deleted = pod.terminating  # Then its controller has made another.
-                if not deleted:
+                was_terminating = pod.terminating  # Then its controller has made another already.
+                if not was_terminating:
                     self._move(pod)
                 state.remove(pod)
-                self._gone(pod, made=deleted)
+                self._gone(pod, made=was_terminating)
             for pod in state.kept_on(name):
                 self._want(pod.source, -1)
             state.forget(name)
@@ -308,7 +299,7 @@ class SimulatedRun:
             self.state.delete(pod)
 
     def _start_daemons(self, ground: Ground) -> None:
-        """Start on each new node the Pods of DaemonSets that run on the node that it was made like."""
+        """Start on each new node the Pods of DaemonSets that run on the node it is modelled on."""
         for name in ground.touched:
             for daemon in self.plan.daemons.get(name, ()):
                 self.state.start(daemon)
@@ -325,14 +316,14 @@ class SimulatedRun:
         return bool(room.victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
-        """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
+        """Delete a Pod on a node; its controller makes another at once, or, if that replaces it, once it is gone."""
         self._move(pod)
         self.state.delete(pod)
         if pod.revision < 0 and (pod.maker is None or not pod.maker.replaces):
             self._make_anew(pod)
 
     def _move(self, pod: Pod) -> None:
-        """Note that a Pod leaves its node, and that it ran before this step, unless nobody reached it."""
+        """Note that a Pod leaves its node; it has moved if it ran before this step on a node that was reached."""
         self.there[pod.workload] -= 1
         if pod.node not in self._unreached and self.is_older(pod):
             self.moved[pod.workload] += 1
@@ -340,11 +331,11 @@ class SimulatedRun:
             self.classes.setdefault(pod.workload, pod.maker.of_class)
 
     def is_older(self, pod: Pod) -> bool:
-        """Return whether a Pod was there before the step that was taken last."""
+        """Return whether a Pod was there before the last step: time stands still while a step is taken."""
         return bool(pod.name) or pod.created != self.state.now
 
     def _make_anew(self, pod: Pod) -> None:
-        """Have the owner of a Pod that is deleted make another, if it does."""
+        """Have the owner of a deleted Pod make another, if it does."""
         maker = pod.maker
         if maker is not None and maker.retries is not None:
             self._failed[maker.of_class] += 1
@@ -363,9 +354,9 @@ class SimulatedRun:
         """
         state, due = self.state, list[Pod]()
         for source in state.readier:
-            queued = self._queued.get(source, {})
-            first = min([pod.ordinal for pod in (*queued, *state.unready_in_order.get(source, ()))], default=0)
-            due += [pod for pod in queued if pod.ordinal == first]
+            queued_pods = self._queued.get(source, {})
+            first = min([pod.ordinal for pod in (*queued_pods, *state.unready_in_order.get(source, ()))], default=0)
+            due += [pod for pod in queued_pods if pod.ordinal == first]
         state.readier.clear()
         for pod in due:
             assert pod.maker is not None
@@ -376,11 +367,11 @@ class SimulatedRun:
 
     @property
     def queued(self) -> Counter[str]:
-        """The Pods of other StatefulSets that are not made before those before them are ready."""
+        """By StatefulSet that is not named, the Pods to be made once those before them are ready."""
         return +Counter({source: len(pods) for source, pods in self._queued.items()})
 
     def _want(self, workload: str, number: int) -> None:
-        """Note that a DaemonSet has so many Pods more, since it has more nodes."""
+        """Note that a DaemonSet has so many Pods more, on as many more nodes; fewer if negative."""
         self.there[workload] += number
         self.wanted[workload] += number
 
@@ -394,7 +385,7 @@ class SimulatedRun:
             pass
 
     def _react(self) -> bool:
-        """Let one thing happen; False if there is none. Which comes first is chance, as in a cluster."""
+        """Let one thing happen; False if nothing can.  Which comes first is random, as in a cluster."""
         state = self.state
         if (state.gone or (state.terminating and state.random.random() < self._ending)) and self._finish():
             return True
@@ -408,7 +399,7 @@ class SimulatedRun:
         return scheduled or self._sync() or self._become_available() or self._finish()
 
     def _sync(self) -> bool:
-        """Let a controller act that has something to do, each as likely as the others; False if none has."""
+        """Let one of the controllers that have something to do act, each as likely as the others; False if none has."""
         state = self.state
         if self._synced is not state.ground:
             self._synced = state.ground
@@ -432,16 +423,16 @@ class SimulatedRun:
         """
         Make Pods available that have been ready for minReadySeconds; return whether there were any.
 
-        It stops after the first of them that the controller reacts to, which is drawn at random.
+        After each, chance decides whether the controller reacts before the next becomes available.
         """
-        fresh, some = self.state.fresh, bool(self.state.fresh)
+        fresh, any_fresh = self.state.fresh, bool(self.state.fresh)
         while fresh:
             pod = fresh.popleft()
             pod.fresh = False
             self.state.stirred.add(pod.workload)
             if self.state.random.random() < self._syncing:
                 break
-        return some
+        return any_fresh
 
     def _finish(self) -> bool:
         done = self.state.finish(some=self._several)
@@ -450,7 +441,7 @@ class SimulatedRun:
         return bool(done)
 
     def _gone(self, pod: Pod, *, made: bool) -> None:
-        """Forget a Pod whose object is gone; `made`: its controller has made another already."""
+        """Forget a Pod whose object is gone; `made`: its controller has made another already, unless it replaces it."""
         if pod.revision >= 0:
             self.workloads[pod.workload].gone(pod)
             self.state.stirred.add(pod.workload)
@@ -464,7 +455,7 @@ class SimulatedRun:
 
     def _is_homeless(self, pod: Pod) -> bool:
         """
-        Return whether the node is deleted on which its DaemonSet keeps a Pod, or has a taint that evicts it.
+        Return whether a DaemonSet has tied the Pod to a node that is deleted, or has a taint that evicts the Pod.
 
         upstream: daemon_controller.go:NodeShouldRunDaemonPod (v1.37)
         """
@@ -477,7 +468,7 @@ class SimulatedRun:
 
     def _delete_claims(self, pod: Pod) -> None:
         """
-        Delete the claims of a Pod that its StatefulSet has no longer, if it says so.
+        Delete the claims of a Pod that is beyond the replicas of its StatefulSet, if the StatefulSet says so.
 
         upstream: stateful_set_utils.go:updateClaimOwnerRefForSetAndPod (v1.37)
         """
@@ -490,7 +481,7 @@ class SimulatedRun:
 
     @property
     def waiting_anew(self) -> Counter[str]:
-        """The Pods of other workloads that are not there until those that they replace are gone."""
+        """By workload that is not named, the Pods to be made once those that they replace are gone."""
         going = [pod for pod in self.state.terminating if pod.maker is not None and pod.maker.replaces]
         return Counter(pod.source for pod in going if pod.revision < 0)
 

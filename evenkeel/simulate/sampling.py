@@ -16,10 +16,10 @@ LEAST_FEASIBLE, LEAST_PERCENTAGE, MOST_PERCENTAGE, NODES_PER_PERCENT = 100, 5, 5
 
 
 class NodeSample(NamedTuple):
-    """The candidates among the feasible nodes, and where the search for the next Pod starts."""
+    """What a search for feasible nodes ends with."""
 
     candidates: NodeSet
-    start: int
+    start: int  # the position at which the search for the next Pod starts
 
 
 def zone_of(node: Node) -> tuple[str, str]:
@@ -47,7 +47,7 @@ def in_tree_order(nodes: Iterable[NodeT]) -> list[NodeT]:
 
 def number_to_find(nodes: int) -> int:
     """
-    Return the feasible nodes after which the search among so many nodes ends.
+    Return after how many feasible nodes the search among so many nodes ends.
 
     upstream: schedule_one.go:Scheduler.numFeasibleNodesToFind (v1.37)
     """
@@ -59,15 +59,18 @@ def number_to_find(nodes: int) -> int:
 
 def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSample:
     """
-    Return the candidates among the feasible of `number` nodes in tree order; `searched` of them are left after
-    PreFilter.
+    Return the candidates among the feasible nodes.
+
+    `number`: of all nodes, which are in tree order.
+    `start`: the position at which the search starts.
+    `searched`: how many nodes are left after PreFilter.
 
     upstream: schedule_one.go:Scheduler.findNodesThatPassFilters (v1.37)
     """
     wanted = number_to_find(searched)
     if feasible.bit_count() <= wanted:  # Then every node was looked at.
         return NodeSample(feasible, start)
-    after = feasible >> start << start
+    after = feasible >> start << start  # the feasible nodes from `start` on
     if after.bit_count() >= wanted:
         sampled = first(after, wanted)
         end = sampled.bit_length()
@@ -77,7 +80,7 @@ def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSam
 
 
 def first(nodes: NodeSet, number: int) -> NodeSet:
-    """Return the first `number` nodes of a set that has as many."""
+    """Return the first `number` nodes of a set that has as many, or more."""
     low, high = number, nodes.bit_length()
     while low < high:
         middle = (low + high) // 2

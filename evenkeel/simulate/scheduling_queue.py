@@ -18,8 +18,8 @@ from evenkeel.scheduler.pod_counts import LabelSet
 from evenkeel.simulate.pod import Pod, PodClass
 from webhook.spread.constraint import Constraint
 
-QueueEntry = tuple[int, int, Pod]
-Turn = tuple[int, int, int, Pod]
+QueueEntry = tuple[int, int, Pod]  # negative priority, serial
+Turn = tuple[int, int, int, Pod]  # negative priority, events before it was queued, serial
 
 ROOM_ALONE, ALL_NAMESPACES = "", "*"  # in place of a namespace
 
@@ -28,8 +28,8 @@ class SchedulingQueue:
     """
     The Pods that wait, in the order in which they are tried.
 
-    Each is active or unschedulable: then it is not tried, and none that is placed like it, until something happens that
-    may let it in.  Of the same priority, those come first that were queued, or refused, before more events.
+    Each Pod is active or unschedulable.  An unschedulable one is not tried, nor any that is placed like it, until
+    something happens that may let it in.  Of the same priority, the one queued or refused the longest ago is first.
 
     upstream: scheduling_queue.go:PriorityQueue (v1.37)
     """
@@ -38,8 +38,9 @@ class SchedulingQueue:
         self._entries: list[QueueEntry] = []  # all of them, in their order
         self._active: list[Turn] = []  # a heap, with some that wait no longer
         self._behind: dict[Pod, deque[Pod]] = {}  # Pods that are active once the one before them is bound
-        self._unschedulable: dict[str, dict[Hashable, deque[Pod]]] = {}  # by the namespace that they heed
-        self._events = 0
+        # By the namespace whose Pods may let them in, then by what makes them alike.
+        self._unschedulable: dict[str, dict[Hashable, deque[Pod]]] = {}
+        self._events = 0  # so far, of those that may let Pods in; it takes the place of a clock
         self._heeded: dict[tuple[PodClass, LabelSet], bool] = {}
 
     def __len__(self) -> int:
@@ -56,7 +57,11 @@ class SchedulingQueue:
             heappush(self._active, _turn(pod))
 
     def try_again(self, pod: Pod) -> None:
-        """Let a Pod be active that was tried; those behind it are no longer like it once a node is nominated for it."""
+        """
+        Let a Pod be active that was tried already.
+
+        Those behind it are led by another now: once a node is nominated for it they are no longer like it.
+        """
         heappush(self._active, _turn(pod))
         self._lead(self._behind.pop(pod, deque()), pod.queued)
 
@@ -66,8 +71,8 @@ class SchedulingQueue:
         self._lead(self._behind.pop(pod, deque()), pod.queued)
 
     def pop(self) -> Pod | None:
-        """Return the first of the active Pods, which is active no longer; None if there is none."""
-        while self._active:
+        """Take the first of the active Pods, which is then active no longer; None if there is none."""
+        while self._active:  # Skip what has been bound or deleted meanwhile: a heap cannot take it out.
             *_, pod = heappop(self._active)
             if _waits(pod):
                 return pod
@@ -89,14 +94,14 @@ class SchedulingQueue:
         pods.extend(self._behind.pop(pod, ()))
 
     def activate(self) -> None:
-        """Let all Pods be tried again: there may be room, or a volume."""
+        """Let all Pods be tried again: there may be new room, or a volume."""
         self._events += 1
         for namespace in list(self._unschedulable):
             for pods in self._unschedulable.pop(namespace).values():
                 self._lead(pods)
 
     def activate_heeding(self, other: Pod) -> None:
-        """Let those Pods be tried again that heed how many there are of Pods like another."""
+        """Let those Pods be tried again whose constraints or affinity count Pods like this one, which comes or goes."""
         self._events += 1
         for namespace in (other.namespace, ALL_NAMESPACES):
             unschedulable = self._unschedulable.get(namespace, {})
@@ -106,17 +111,18 @@ class SchedulingQueue:
 
     def _is_heeded(self, labels: LabelSet, of_class: PodClass) -> bool:
         """Return whether hard constraints or required affinity select Pods with these labels, in some namespace."""
-        pair = of_class, labels
-        if pair not in self._heeded:
+        class_and_labels = of_class, labels
+        if class_and_labels not in self._heeded:
             selectors = [constraint.selector for constraint in _hard(of_class)]
             selectors += [term.selector for term in _required(of_class)]
-            self._heeded[pair] = any(selector.matches(dict(labels)) for selector in selectors)
-        return self._heeded[pair]
+            self._heeded[class_and_labels] = any(selector.matches(dict(labels)) for selector in selectors)
+        return self._heeded[class_and_labels]
 
     def _lead(self, pods: deque[Pod], queued: int = 0) -> None:
         """
-        Let the first of Pods that are alike be active, and the others once it is bound; all were `queued` or refused
-        after so many events or more, with those before them.
+        Let the first of Pods that are alike be active, and the others once it is bound.
+
+        `queued`: none of them comes before a Pod that was queued after fewer events than these.
         """
         while pods:
             pod = pods.popleft()
@@ -145,16 +151,16 @@ def _turn(pod: Pod) -> Turn:
 
 
 def _alike(pod: Pod) -> Hashable:
-    """Return what Pods have in common of which none finds a node if one of them does not."""
+    """Return what Pods have in common if none of them finds a node when one does not."""
     return pod.of_class, pod.mounts, pod.nominated
 
 
 def _heeded_namespace(pod: Pod) -> str:
     """
-    Return the namespace of those Pods that may let a Pod in when they come, or are being deleted.
+    Return the namespace of the Pods that may let a Pod in when they come, or begin to be deleted.
 
-    Any others only take room, or keep it off by their anti-affinity: they let it in no earlier than they are gone.
-    Preemption of Pods that come changes nothing either: without them all is as it was.
+    All other Pods only take room, or bar the way by their anti-affinity, and let a Pod in only once they are gone.
+    Nor can it preempt Pods that have come: without them all is as it was when it was refused.
     """
     if _required(pod.of_class):
         return ALL_NAMESPACES

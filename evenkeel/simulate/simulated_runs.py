@@ -11,8 +11,8 @@ from evenkeel.simulate.run import Plan
 from evenkeel.terminal.processes import cpus
 from webhook.cli.usage import UsageError
 
-PODS_ALONE = 100  # What one process places by itself while another begins, in a tenth of a second.
-FIRST_ASKED = 100
+PODS_ALONE = 100  # Pods that this process places in the tenth of a second in which another begins
+FIRST_ASKED = 100  # runs after which it is asked for the first time whether more would change anything
 
 OfRun = TypeVar("OfRun")
 OneRun = Callable[[Plan, int, int], OfRun]  # A function of a module, so that other processes find it.
@@ -25,7 +25,8 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
     UsageError if a process was killed.
     """
     gc.freeze()  # What was read stays: no collection looks at it in each run, in no process.
-    alone = min(runs, max(1, PODS_ALONE // max(1, plan.touched)))  # The first: others continue with what it has found.
+    # At least the first run is done here: the other processes continue with what it has computed.
+    alone = min(runs, max(1, PODS_ALONE // max(1, plan.touched)))
     processes = min(cpus(), runs - alone)
     if processes < 2:
         alone = runs
@@ -47,25 +48,26 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
 
 def until_unchanged(of_runs: Iterable[OfRun], is_unchanged: Callable[[list[OfRun], list[OfRun]], bool]) -> list[OfRun]:
     """
-    Return what runs have come to, and leave the rest of them once the second half of all so far has changed nothing:
-    `is_unchanged` says so of the first half and of all, which is asked first after FIRST_ASKED runs.
+    Return what runs have come to, until their second half changes nothing.
+
+    `is_unchanged` is given the first half and all runs so far: after FIRST_ASKED runs, and each time they have doubled.
     """
     done = list[OfRun]()
-    asked = FIRST_ASKED
+    next_check = FIRST_ASKED
     for of_run in of_runs:
         done.append(of_run)
-        if len(done) == asked:
-            if is_unchanged(done[: asked // 2], done):
+        if len(done) == next_check:
+            if is_unchanged(done[: next_check // 2], done):
                 break
-            asked *= 2
+            next_check *= 2
     return done
 
 
-_PLANS: list[tuple[OneRun[object], Plan, int]] = []  # What a process was begun with.
+_PLANS: list[tuple[OneRun[object], Plan, int]] = []  # one at most: what this process was begun with
 
 
 def _begin(run: OneRun[object], plan: Plan, seed: int) -> None:
-    """Run once in each process: keep the plan; leave Ctrl-C to the parent."""
+    """Begin a process: keep the plan, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _PLANS.append((run, plan, seed))
 

@@ -33,25 +33,21 @@ from webhook.kubernetes.names import TOPOLOGY_LABELS
 
 
 class Start(NamedTuple):
-    """
-    What every run begins with.
-
-    No Pod has a `lowest` priority less than this.
-    """
+    """What every run begins with."""
 
     snapshot: Snapshot
     ground: Ground
     by_node: Mapping[str, tuple[InitialPod, ...]]
     waiting: tuple[InitialPod, ...]
     features: Features
-    now: float
-    lowest: int = 0
+    now: float  # seconds since 1970
+    lowest: int = 0  # no Pod has a lower priority
 
 
 EVENTS_LIKE_A_PLACEMENT = 10  # To follow so many events is as much work as to look at all nodes of a small cluster.
 
 
-MakeRoom = Callable[[Pod, Framework], bool]  # Preempts Pods for one that no node takes; whether anything has changed.
+MakeRoom = Callable[[Pod, Framework], bool]  # preempts for a Pod that no node takes; returns if anything has changed
 
 
 class OutOfPlacementsError(Exception):
@@ -60,18 +56,11 @@ class OutOfPlacementsError(Exception):
 
 class State:
     """
-    One run, in which Pods are tried to be placed `most_placements` times at most: OutOfPlacementsError beyond.
+    The cluster in one run.
 
-    An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that its class has to follow, and for each node on
-    which preemption is tried.
-
-    `waiting` are the Pods without a node, `fresh` those of the workload that are ready and not yet available, in the
-    order in which they will be.  `unready` are how many Pods of a namespace and label set more than at the start are
-    not ready, less than 0 for fewer.  `make_room` is called for each Pod that no node takes.
-
-    `unready_in_order` are the Pods after which a StatefulSet that makes them in order makes no other; `readier` are the
-    names of those that have fewer of them since somebody has looked.  `gone` are Pods that were gone as they were
-    deleted, of which no controller knows yet.
+    Its work is bounded: after `most_placements` attempts to place Pods it raises OutOfPlacementsError.  An attempt
+    counts once more for each EVENTS_LIKE_A_PLACEMENT events that its class has to follow, and for each node on which
+    preemption is tried.
     """
 
     def __init__(
@@ -82,21 +71,27 @@ class State:
         self.stirred = set[str]()  # workloads of which a Pod has changed
         self.features, self.now = start.features, start.now
         self.usage: dict[str, Usage] = dict(start.snapshot.usage)
+        # Pods that constraints count: by namespace and label set, how many on each node.
         self._groups: dict[str, dict[LabelSet, dict[str, int]]] = {}
+        # Pods by node, made when somebody first looks at the node: those that may run elsewhere, and those tied to it.
         self._pods: dict[str, list[Pod]] = {}
         self._kept: dict[str, list[Pod]] = {}
-        self._nominated: dict[Pod, None] = {}  # Those that wait for a node of their own, a set that keeps its order.
+        # A dict with None for values is a set that keeps its order, so that runs can be repeated.
+        self._nominated: dict[Pod, None] = {}  # Pods that wait for a node that is nominated for them
         self.waiting = SchedulingQueue()
-        self.terminating: dict[Pod, None] = {}  # a set that keeps its order, as is that of those that will be gone
-        self._ending: dict[Pod, None] = {}
-        self.gone: list[Pod] = []
-        self.fresh: deque[Pod] = deque()
+        self.terminating: dict[Pod, None] = {}
+        self._ending: dict[Pod, None] = {}  # of these, the Pods on nodes that are reached: they will be gone
+        self.gone: list[Pod] = []  # Pods without a grace period that are gone, of which no controller knows yet
+        self.fresh: deque[Pod] = deque()  # Pods that are ready but not yet available, the first to be available first
+        # How many more Pods than at the start are not ready, by namespace and label set; negative for fewer.
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
-        self.unready_in_order: dict[str, dict[Pod, None]] = {}  # By StatefulSet, a set that keeps its order.
-        self.readier: dict[str, None] = {}
+        # By StatefulSet that makes its Pods in order, the Pods after which it makes no other.
+        self.unready_in_order: dict[str, dict[Pod, None]] = {}
+        self.readier: dict[str, None] = {}  # StatefulSets that have fewer of those since somebody has looked
         self.storage = start.snapshot.storage or NO_STORAGE
         self._frameworks = Frameworks(start.snapshot, start.features, self.usage, start.ground)
-        self._search_from, self._serial, self._any_gave_up = 0, 0, False
+        self._search_from = 0  # the position of the node at which kube-scheduler's next search starts
+        self._serial, self._any_gave_up = 0, False
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
 
     def pod(self, initial: InitialPod, revision: int = -1) -> Pod:
@@ -108,34 +103,34 @@ class State:
         return pod
 
     def _freshen(self, pod: Pod) -> None:
-        """Let a Pod of the workload that is ready become available later, if it has not been ready for long enough."""
-        least = pod.maker.min_ready_seconds if pod.maker is not None and pod.revision >= 0 else 0
-        if least and pod.ready_at is not None and self.now - pod.ready_at < least:
+        """Let a Pod of a named workload become available later, if it has not been ready for long enough."""
+        min_ready_seconds = pod.maker.min_ready_seconds if pod.maker is not None and pod.revision >= 0 else 0
+        if min_ready_seconds and pod.ready_at is not None and self.now - pod.ready_at < min_ready_seconds:
             pod.fresh = True
             self.fresh.append(pod)
 
     def on(self, node: str) -> list[Pod]:
-        """Return the Pods on a node that may run elsewhere, too."""
+        """Return the Pods on a node that are not tied to it."""
         if node not in self._pods:
-            there = self.begun.by_node.get(node, ())
-            self._pods[node] = [self.pod(pod, pod.revision) for pod in there if not pod.home]
+            initial_pods = self.begun.by_node.get(node, ())
+            self._pods[node] = [self.pod(pod, pod.revision) for pod in initial_pods if not pod.home]
             for pod in self._pods[node]:
                 if pod.terminating:
                     self._end(pod)
         return self._pods[node]
 
     def kept_on(self, node: str) -> list[Pod]:
-        """Return the Pods that a DaemonSet or the kubelet keeps on a node, of those that may be preempted."""
+        """Return the Pods that are tied to a node, as far as they may be preempted."""
         if node not in self._kept:
             self._kept[node] = [self.pod(pod) for pod in self.begun.by_node.get(node, ()) if pod.home and pod.spreads]
         return self._kept[node]
 
     def _beside(self, pod: Pod, node: str) -> list[Pod]:
-        """Return those Pods on a node among which a Pod is kept."""
+        """Return the list of Pods on a node that a Pod belongs to."""
         return self.kept_on(node) if pod.home else self.on(node)
 
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1, like: Pod | None = None) -> Pod:
-        """Return a new Pod, which waits for a node; one that replaces the one that it is like has the claims of it."""
+        """Return a new Pod, which waits for a node; `like`: the Pod that it comes after, whose claims it may get."""
         of_class = maker.of_class
         mounts, claims = maker.volumes.of_pod(ordinal, self._serial + 1)
         if like is not None and maker.replaces:
@@ -172,7 +167,7 @@ class State:
         self.nominate(pod, "" if pod.of_class.waits else pod.nominated)
 
     def hold_back(self, pod: Pod) -> None:
-        """Let a StatefulSet that makes its Pods in order make none after this one, which is not ready."""
+        """Let a StatefulSet that makes its Pods in order make none after this Pod, which is not ready."""
         if pod.maker is not None and pod.maker.ordered:
             self.unready_in_order.setdefault(pod.source, {})[pod] = None
 
@@ -200,7 +195,7 @@ class State:
         return tuple([NominatedPod(pod.namespace, str(pod.serial), pod.on(pod.nominated)) for pod in self._nominated])
 
     def start(self, initial: InitialPod) -> None:
-        """Start a Pod that a DaemonSet or the kubelet keeps on its node."""
+        """Start a Pod that is tied to its node."""
         pod = self.pod(initial)
         pod.started = self.now
         self.kept_on(pod.node).append(pod)
@@ -239,7 +234,7 @@ class State:
         self._end(pod)
 
     def _end(self, pod: Pod) -> None:
-        """Let a Pod end that terminates, if its node is reached."""
+        """Let a terminating Pod end, if its node is reached."""
         self.terminating[pod] = None
         self.hold_back(pod)
         if pod.node not in self.ground.lost:
@@ -256,7 +251,7 @@ class State:
 
     def fail(self, pod: Pod) -> None:
         """
-        Let a Pod that counts not be ready: nobody hears of its node.
+        Let a Pod be no longer ready: nobody hears of its node.
 
         upstream: controller_utils.go:MarkPodsNotReady (v1.37)
         """
@@ -283,8 +278,9 @@ class State:
 
     def finish(self, *, some: bool = False) -> list[Pod]:
         """
-        Return the Pods that are gone already; without any, remove those that end on nodes that are reached, or `some`
-        of them by chance.
+        Return the Pods that are gone already; if there are none, remove those that are ending, and return these.
+
+        `some`: only a random part of those that are ending.
         """
         if self.gone:
             done, self.gone = self.gone, []
@@ -314,7 +310,7 @@ class State:
         tried: dict[Pod, bool] = {}
         again: list[Pod] = []
         for pod in iter(self.waiting.pop, None):
-            if pod in tried:  # Another may have let it in meanwhile.
+            if pod in tried:  # It is active again, as another Pod may have let it in: that is for the next time.
                 again.append(pod)
             else:
                 tried[pod] = self._schedule(pod)
@@ -323,7 +319,7 @@ class State:
         return any(tried.values())
 
     def _schedule(self, pod: Pod) -> bool:
-        """Bind a waiting Pod, or make room for it; False if neither is possible, or nothing new may let it in."""
+        """Bind a waiting Pod, or make room for it; False if neither is possible, or nothing has happened since."""
         queue, of_class = self.waiting, pod.of_class
         if queue.is_unschedulable(pod):
             queue.set_aside(pod)
@@ -348,11 +344,13 @@ class State:
         self._any_gave_up |= framework.gave_up
         if not feasible:
             return False
-        begun = self._search_from
-        candidates, self._search_from = sample(feasible, len(self.ground.nodes), begun, framework.searched.bit_count())
+        search_began = self._search_from
+        candidates, self._search_from = sample(
+            feasible, len(self.ground.nodes), search_began, framework.searched.bit_count()
+        )
         best = framework.best(candidates)
         if self.begun.features.breaks_ties_by_heap:
-            position = ties.by_heap(best, candidates, begun, len(self.ground.nodes), self.random)
+            position = ties.by_heap(best, candidates, search_began, len(self.ground.nodes), self.random)
         else:
             position = ties.uniform(best, self.random)
         self._bind_volumes(pod, framework, position)
@@ -374,7 +372,7 @@ class State:
         self._change_storage(bound_on(self.storage, chosen, node))
 
     def _change_storage(self, storage: Storage) -> None:
-        """Continue with what there is of volumes: if claims are made or bound, Pods may get in that have them, too."""
+        """Continue with this storage; claims that are made or bound may let other Pods in that use them."""
         if storage is not self.storage:
             self.storage = storage
             self.waiting.activate()
@@ -397,7 +395,7 @@ class State:
             raise OutOfPlacementsError
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
-        """Give a Pod its node, where it is ready at once if anybody reaches it."""
+        """Give a Pod its node; it is ready at once, unless nobody reaches the node."""
         self._beside(pod, node).append(pod)
         self.stirred.add(pod.workload)
         pod.node, pod.ready, pod.ready_at, pod.started = node, True, self.now, self.now
@@ -415,23 +413,27 @@ class State:
         """Return the labels of a Pod on a node: since 1.35 it gets the node's zone and region."""
         labels = self._bound_labels.get((of_class, node))
         if labels is None:
-            there = self.ground.nodes.get(node)
-            copied = TOPOLOGY_LABELS if self.features.topology_labels and there is not None else ()
-            more = {key: there.labels[key] for key in copied if there is not None and key in there.labels}
-            labels = self._bound_labels[of_class, node] = label_set({**of_class.pod.labels, **more})
+            node_object = self.ground.nodes.get(node)
+            copied_keys = TOPOLOGY_LABELS if self.features.topology_labels and node_object is not None else ()
+            copied_labels = {
+                key: node_object.labels[key]
+                for key in copied_keys
+                if node_object is not None and key in node_object.labels
+            }
+            labels = self._bound_labels[of_class, node] = label_set({**of_class.pod.labels, **copied_labels})
         return labels
 
     def _count(self, pod: Pod, number: int) -> None:
         nodes = self.groups(pod.namespace).setdefault(pod.labels, {})
-        left = nodes.get(pod.node, 0) + number
-        if left > 0:
-            nodes[pod.node] = left
+        number_now = nodes.get(pod.node, 0) + number
+        if number_now > 0:
+            nodes[pod.node] = number_now
         else:
             nodes.pop(pod.node, None)
         self._meet(pod, number)
 
     def _meet(self, pod: Pod, number: int) -> None:
-        """Let Pods that are to be placed heed so many more Pods like this one on its node."""
+        """Let other Pods' attempts know that there are so many more Pods like this one on its node."""
         self._frameworks.add_pods(pod.info, pod.node, number)
         self.waiting.activate_heeding(pod)
 
@@ -442,11 +444,13 @@ class State:
             self.waiting.activate()
 
     def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
-        """Return the Pods of a namespace that constraints count, by label set and node; this run's own."""
+        """Return the Pods of a namespace that constraints count, by label set and node; a copy for this run."""
         pod_groups = self._groups.get(namespace)
         if pod_groups is None:
-            there = self.begun.snapshot.pods.get(namespace, {})
-            pod_groups = self._groups[namespace] = {labels: dict(group.nodes) for labels, group in there.items()}
+            groups_at_start = self.begun.snapshot.pods.get(namespace, {})
+            pod_groups = self._groups[namespace] = {
+                labels: dict(group.nodes) for labels, group in groups_at_start.items()
+            }
         return pod_groups
 
     def _pod_groups(self, namespace: str) -> Mapping[LabelSet, PodGroup]:
@@ -457,7 +461,7 @@ class State:
         }
 
     def snapshot(self) -> Snapshot:
-        """Return the cluster as it is now; a copy, since a plugin may read it only when more Pods have been placed."""
+        """Return the cluster as it is now, as a copy: a plugin may read it later, when more Pods have been placed."""
         pods = {**self.begun.snapshot.pods, **{group: self._pod_groups(group) for group in self._groups}}
         now = replace(
             self.begun.snapshot,
@@ -479,7 +483,7 @@ class State:
         )
 
     def cycle(self, of_class: PodClass) -> Cycle:
-        """Return the attempt to place a Pod of a class now."""
+        """Return the attempt to place a Pod of this class now."""
         return self._cycle(of_class, self.snapshot())
 
     def cycle_of(self, pod: Pod, snapshot: Snapshot | None = None) -> Cycle:
@@ -492,16 +496,16 @@ class State:
         return of_class.cycle(replace(snapshot, nodes=self.ground.nodes), self.features)
 
     def framework_of(self, pod: Pod) -> Framework:
-        """Return the framework for a Pod, with all events so far; it is used up when the next one comes."""
+        """Return the framework for a Pod, with all events so far; it holds until the next event."""
         framework = self.framework(pod.of_class)
         if pod.mounts is not None:
             framework = framework.for_volumes(pod.mounts, self.storage)
         framework.own_node = pod.nominated
-        kept: dict[str, list[TriedPod]] = {}
+        room_kept: dict[str, list[TriedPod]] = {}
         for other in self._nominated:
             if other is not pod and other.priority >= pod.priority:
-                kept.setdefault(other.nominated, []).append((other.namespace, other.on(other.nominated)))
-        framework.nominated = kept
+                room_kept.setdefault(other.nominated, []).append((other.namespace, other.on(other.nominated)))
+        framework.nominated = room_kept
         return framework
 
     def framework(self, of_class: PodClass) -> Framework:
@@ -509,7 +513,7 @@ class State:
         return self._frameworks.of(of_class, self.storage)
 
     def move_to(self, ground: Ground) -> None:
-        """Continue with the nodes after a step, in the order from which kube-scheduler goes on."""
+        """Continue with the nodes after a step."""
         if ground.order == self.ground.order:
             return
         self.ground = ground
@@ -521,6 +525,6 @@ class State:
         self.waiting.activate()
 
     def pods_of(self, nodes: Iterable[str]) -> Iterator[Pod]:
-        """Yield the Pods on these nodes that may run elsewhere, too."""
+        """Yield the Pods on these nodes that are not tied to them."""
         for node in nodes:
             yield from list(self.on(node))

@@ -15,16 +15,12 @@ from webhook.kubernetes.update_strategies import StatefulSetUpdate
 
 
 class StatefulSet:
-    """
-    The Pods of a StatefulSet; `makers` are those of its revisions, of which the last has its template as it is now.
-
-    What is below the partition is made of the first, to which all Pods were updated before; after a rollback that is
-    the last as well.
-    """
+    """The Pods of a StatefulSet."""
 
     def __init__(self, replicas: int, update: StatefulSetUpdate, makers: Sequence[Maker], pods: Iterable[Pod]) -> None:
         self.replicas, self.update, self.pods = replicas, update, list(pods)
-        self._makers = list(makers)
+        self._makers = list(makers)  # one for each revision, that of the current template last
+        # The revision of which Pods below the partition are made: the one to which all Pods were updated last.
         self._current = len(makers) - 1 if makers[0] is makers[-1] else 0
 
     @property
@@ -33,7 +29,7 @@ class StatefulSet:
 
     @property
     def revision(self) -> int:
-        """The number of its template as it is now."""
+        """The number of the current template."""
         return len(self._makers) - 1
 
     @property
@@ -47,19 +43,18 @@ class StatefulSet:
         return len(self.pods) == self.replicas and not self.old and all(pod.available for pod in self.pods)
 
     def is_outdated(self, pod: Pod) -> bool:
-        """Return whether a Pod that is made in place of this one would be of another template."""
+        """Return whether a Pod made in place of this one would be of another template."""
         return self.update.is_updated(pod.ordinal) and pod.revision != self.revision
 
     def _is_old(self, pod: Pod) -> bool:
-        """Return whether the controller is to replace a Pod, as it is not of the template as it is now."""
+        """Return whether the controller is to replace a Pod."""
         return not self.update.on_delete and self.is_outdated(pod)
 
     def roll_out(self, maker: Maker) -> None:
-        """Begin with a new template."""
         self._makers.append(maker)
 
     def undo(self) -> None:
-        """Begin with the template before, if there is one: Pods that have it are of the newest revision again."""
+        """Roll back to the template before, if there is one; Pods that have it count as updated again."""
         before, new = max(0, self.revision - 1), self.revision + 1
         self._makers.append(self._makers[before])
         for pod in self.pods:
@@ -78,34 +73,35 @@ class StatefulSet:
         upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
         """
         self._complete_update()
-        there = {pod.ordinal: pod for pod in self.pods}
+        by_ordinal = {pod.ordinal: pod for pod in self.pods}
+        # `condemned` is upstream's word for Pods whose ordinals are beyond the replicas.
         ordinals = range(self.update.first, self.update.first + self.replicas)
-        beyond = sorted((pod for pod in self.pods if pod.ordinal not in ordinals), key=lambda pod: -pod.ordinal)
-        unhealthy = next((pod for pod in self._in_order(there, beyond) if not pod.available), None)
-        made = False
+        condemned = sorted((pod for pod in self.pods if pod.ordinal not in ordinals), key=lambda pod: -pod.ordinal)
+        unhealthy = next((pod for pod in self._in_order(by_ordinal, condemned) if not pod.available), None)
+        changed = False
         for ordinal in ordinals:
-            pod = there.get(ordinal)
+            pod = by_ordinal.get(ordinal)
             if pod is None:
-                there[ordinal] = self._make(ordinal, state)
-                made = True
+                by_ordinal[ordinal] = self._make(ordinal, state)
+                changed = True
             if self.update.ordered and (pod is None or not pod.available):
-                return made
-        for pod in beyond:
+                return changed
+        for pod in condemned:
             if pod.terminating:
                 if self.update.ordered:
-                    return made
+                    return changed
                 continue
             if self.update.ordered and not pod.available and pod is not unhealthy:
-                return made
+                return changed
             self._delete(pod, state)
             if self.update.ordered:
                 return True
-            made = True
-        return self._replace(there, ordinals, state) or made
+            changed = True
+        return self._replace(by_ordinal, ordinals, state) or changed
 
     def _complete_update(self) -> None:
         """
-        Take the new revision for the current one once every Pod is ready and of it.
+        Make the new revision the current one once every Pod is ready and of it.
 
         upstream: stateful_set_utils.go:completeUpdate (v1.37)
         """
@@ -115,9 +111,9 @@ class StatefulSet:
         if all(pod.ready and pod.active and pod.revision == new for pod in self.pods):
             self._current = new
 
-    def _in_order(self, there: dict[int, Pod], beyond: list[Pod]) -> Iterable[Pod]:
-        kept = [pod for ordinal, pod in sorted(there.items()) if pod not in beyond]
-        return [*kept, *reversed(beyond)]
+    def _in_order(self, by_ordinal: dict[int, Pod], condemned: list[Pod]) -> Iterable[Pod]:
+        replicas = [pod for ordinal, pod in sorted(by_ordinal.items()) if pod not in condemned]
+        return [*replicas, *reversed(condemned)]
 
     def _make(self, ordinal: int, state: State) -> Pod:
         """
@@ -135,28 +131,28 @@ class StatefulSet:
         if not pod.node:
             self.pods.remove(pod)
 
-    def _replace(self, there: dict[int, Pod], ordinals: range, state: State) -> bool:
+    def _replace(self, by_ordinal: dict[int, Pod], ordinals: range, state: State) -> bool:
         """
-        Delete Pods of the old template, as many as may be unavailable; return whether there were any.
+        Delete Pods of the old template, as many as maxUnavailable allows; return whether there were any.
 
         upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.37)
         """
         if self.update.on_delete:
             return False
-        targets = [there[ordinal] for ordinal in reversed(ordinals)]
+        targets = [by_ordinal[ordinal] for ordinal in reversed(ordinals)]
         old = [pod for pod in targets if self._is_old(pod) and pod.active]
         if not state.features.stateful_set_max_unavailable:
             return self._replace_one(targets, state)
-        most = max(1, scaled(self.update.max_unavailable, self.replicas, up=False))
-        left = most - sum(not pod.available for pod in targets)
+        max_unavailable = max(1, scaled(self.update.max_unavailable, self.replicas, up=False))
+        may_be_deleted = max_unavailable - sum(not pod.available for pod in targets)
         if self.update.ordered:
-            going = old[: max(0, left)]
+            to_delete = old[: max(0, may_be_deleted)]
         else:
             broken = [pod for pod in old if not pod.available]
-            going = [*broken, *[pod for pod in old if pod.available][: max(0, left)]]
-        for pod in going:
+            to_delete = [*broken, *[pod for pod in old if pod.available][: max(0, may_be_deleted)]]
+        for pod in to_delete:
             self._delete(pod, state)
-        return bool(going)
+        return bool(to_delete)
 
     def _replace_one(self, targets: list[Pod], state: State) -> bool:
         """

@@ -19,8 +19,9 @@ from webhook.spread.taints import DO_NOT_SCHEDULE, Taint
 
 APPLY, ROLLOUT, SCALE, ADD = "apply", "rollout", "scale", "add"
 DRAIN, CORDON, LOSE, DELETE, TAINT = "drain", "cordon", "lose", "delete", "taint"
-REPLACE = "replace"  # Delete the Pods of old revisions that wait, as a person does where a rollout is stuck.
-UNDO = "undo"  # Roll back to the template before.
+# Steps that only evenkeel takes, to see what would help.
+REPLACE = "replace"  # delete the Pods of old revisions that wait, as a person does where a rollout is stuck
+UNDO = "undo"  # roll back to the template before
 OF_NODES = (DRAIN, CORDON, LOSE, DELETE, TAINT)
 MOST_REPLICAS, MOST_NODES = 20_000, 5_000
 EFFECTS = (*DO_NOT_SCHEDULE, "PreferNoSchedule")
@@ -34,9 +35,9 @@ STEP_FORMS: Mapping[str, str] = {
     TAINT: "taint NODE KEY=VALUE:EFFECT or taint KEY=VALUE KEY=VALUE:EFFECT",
     ADD: "add NUMBER or add NUMBER,KEY=VALUE",
 }
-# How many words stand after each step.
+# How many words follow each step.
 TAKES: Mapping[str, int] = dict.fromkeys(STEP_FORMS, 1) | {ROLLOUT: 0, TAINT: 2}
-IGNORED: Mapping[str, tuple[str, ...]] = {ROLLOUT: ("restart",), TAINT: ("node", "nodes")}  # kubectl has them after it.
+IGNORED: Mapping[str, tuple[str, ...]] = {ROLLOUT: ("restart",), TAINT: ("node", "nodes")}  # words of kubectl
 
 
 class StepError(ValueError):
@@ -45,10 +46,10 @@ class StepError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """The nodes of a step: the one of this name, or those with the label `key`=`value`."""
+    """The nodes of a step: the one of this name, or those with a label."""
 
     name: str = ""
-    key: str = ""
+    key: str = ""  # of the label, if there is no name
     value: str = ""
 
     def __str__(self) -> str:
@@ -59,24 +60,20 @@ class Which:
         return nodes.named((self.name,)) if self.name else nodes.domains(self.key).get(self.value, 0)
 
     def there(self, nodes: Nodes) -> list[str]:
-        """Return the names that it could have instead: those of nodes, or the values of the label."""
+        """Return what could have been asked for instead: the names of the nodes, or the values of the label."""
         return sorted(nodes.names(nodes.all)) if self.name else sorted(nodes.domains(self.key))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """
-    One step; `text` is as it was written.
+    """One step."""
 
-    `number` are replicas for SCALE and nodes for ADD, `labels` those of ADD, `which` the nodes of the others.
-    """
-
-    text: str
+    text: str  # as it was written
     action: str
-    number: int = 0
-    which: Which = Which()
-    taint: Taint | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    number: int = 0  # replicas for SCALE, nodes for ADD
+    which: Which = Which()  # nodes, for all but SCALE, ADD and what is about workloads
+    taint: Taint | None = None  # for TAINT
+    labels: Mapping[str, str] = field(default_factory=dict)  # for ADD
 
 
 def parse_step(text: str) -> Step:
@@ -104,6 +101,7 @@ def parse_words(words: Sequence[str], replicas: int | None = None) -> tuple[list
             steps.append(_parse(" ".join([word, *arguments]), word, arguments))
         elif "/" in word.partition("=")[0]:
             names.append(word)
+        # Not `TYPE NAME`, as one workload is named already, or what follows is no name: so a step, or an error.
         elif names or "=" in word or not rest or rest[0] in TAKES or "=" in rest[0]:
             steps.append(parse_step(word))
         else:
@@ -115,8 +113,8 @@ def parse_words(words: Sequence[str], replicas: int | None = None) -> tuple[list
 
 def _parse(text: str, action: str, arguments: Sequence[str]) -> Step:
     if action not in STEP_FORMS:
-        meant = most_like(action, STEP_FORMS)
-        raise _unread(text, STEP_FORMS[meant] if meant else f"one of {', '.join(STEP_FORMS.values())}")
+        likely_action = most_like(action, STEP_FORMS)
+        raise _unread(text, STEP_FORMS[likely_action] if likely_action else f"one of {', '.join(STEP_FORMS.values())}")
     if action == ROLLOUT:
         if arguments:
             raise _unread(text, ROLLOUT)
@@ -175,7 +173,7 @@ def _add(text: str, action: str, rest: str) -> Step:
 
 
 def with_zones(step: Step, nodes: Nodes) -> Step:
-    """Return a step in which `zone` stands for the well-known key, and a zone's value, if it names no node, for it."""
+    """Return a step in which the key `zone` is the well-known one, and the name of a zone, if it is no node's, too."""
     labels = {ZONE if _is_zone(key, nodes) else key: value for key, value in step.labels.items()}
     which = step.which
     if which.name and which.name not in nodes.names(nodes.all) and which.name in nodes.domains(ZONE):

@@ -34,7 +34,7 @@ from evenkeel.simulate.step import DRAIN, OF_NODES, TAINT, Step
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns, restyled
 from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line
 
-BAR_WIDTH = 40  # of the longest bar
+BAR_WIDTH = 40  # characters of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 MOST_HURT, MOST_WHOLE = 30, 10  # Workloads that have a row of their own: one screen.
 BEFORE = "now"
@@ -56,11 +56,11 @@ LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or node
 
 
 class Row(NamedTuple):
-    """A line of a table: the `cells` in its columns, and what is said below."""
+    """A line of a table."""
 
     name: str
-    cells: tuple[str, ...]
-    remarks: Sequence[TextLine] = ()
+    cells: tuple[str, ...]  # in the other columns
+    remarks: Sequence[TextLine] = ()  # printed below
 
 
 def text(simulation: Simulation, plan: Plan, style: Style = UNCOLOURED) -> str:
@@ -75,7 +75,7 @@ def as_json(simulation: Simulation) -> str:
 
 
 def steps_lines(plan: Plan, results: Sequence[StepResult]) -> list[TextLine]:
-    """Return the lines in which any run may change a number, for the results before any step and after each."""
+    """Return the lines that depend on the runs; `results` are those before any step, and after each."""
     sections = list[tuple[str, list[TextLine]]]()
     widest = _widest(results)
     if _shows_domains(plan):
@@ -97,12 +97,12 @@ def _section(title: str, lines: list[TextLine]) -> Iterator[TextLine]:
 
 
 def _shows_domains(plan: Plan) -> bool:
-    """Return whether there is room for the domains of each constraint: only one workload is named."""
+    """Return whether the domains of each constraint are shown: there is only room for those of one workload."""
     return len(plan.named) == 1
 
 
 def _cures(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
-    """Yield the changes with which rollouts finish, of one workload with their commands, and what explains a Pod."""
+    """Yield the changes with which rollouts finish, and the command that explains a Pod; commands for one workload."""
     by_change: dict[str, list[CureResult]] = {}
     for cure in simulation.cures:
         by_change.setdefault(cure.change, []).append(cure)
@@ -122,7 +122,7 @@ def _cures(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
 
 
 def _footer(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
-    """Yield how it was simulated, and what was not."""
+    """Yield what was assumed and not simulated, and what the marks of bars mean."""
     results = (simulation.now, *simulation.steps)
     if _shows_domains(plan):
         yield from unwritten(results[-1].workloads[0].source, named=False)
@@ -140,14 +140,14 @@ def _footer(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
 
 def gaps_in_words(not_judged: Sequence[str]) -> Iterator[str]:
     """Yield what is not simulated, and what may come of that."""
-    if of_nodes := [gap for gap in not_judged if gap != DISRUPTION_BUDGETS]:
-        yield f"Not simulated: {', '.join(of_nodes)}. They may refuse more nodes, or prefer other nodes."
+    if about_nodes := [gap for gap in not_judged if gap != DISRUPTION_BUDGETS]:
+        yield f"Not simulated: {', '.join(about_nodes)}. They may refuse more nodes, or prefer other nodes."
     if DISRUPTION_BUDGETS in not_judged:
         yield f"Not simulated: {DISRUPTION_BUDGETS}. They may block a drain, or change which Pods preemption evicts."
 
 
 def ties_in_words(plan: Plan) -> str:
-    """Return which of the best nodes a Pod gets."""
+    """Return in words which of several best nodes a Pod gets."""
     if plan.start.features.breaks_ties_by_heap:
         return "Among equally good nodes, kube-scheduler mostly takes the first that it looks at."
     return "Among equally good nodes, one is chosen at random."
@@ -177,15 +177,17 @@ def _step(step: Step, result: StepResult) -> Iterator[TextLine]:
     lost = "evicted" if step.action in (DRAIN, TAINT) else "lost"
     if step.action in OF_NODES and len(result.workloads) != 1 and result.drained is None:
         yield _total(result.total, lost)
-    if rollouts := [of.rollout for of in result.workloads if of.rollout is not None]:
+    if rollouts := [workload.rollout for workload in result.workloads if workload.rollout is not None]:
         finished = sum(not rollout.stuck for rollout in rollouts)
         if finished == len(rollouts):
             yield Styled(Look.GOOD, "Successfully rolled out.")
         elif len(rollouts) > 1:
             yield Styled(Look.ERROR, f"{finished:,} of {len(rollouts):,} rollouts finish in every run.")
     whole = [workload for workload in result.workloads if not workload.hurt]
-    few = whole if len(whole) <= MOST_WHOLE else [workload for workload in whole if _is_uneven(workload)][:MOST_WHOLE]
-    rows = [*result.hurt[:MOST_HURT], *few]
+    whole_with_row = whole
+    if len(whole) > MOST_WHOLE:
+        whole_with_row = [workload for workload in whole if _is_uneven(workload)][:MOST_WHOLE]
+    rows = [*result.hurt[:MOST_HURT], *whole_with_row]
     columns = _columns(rows, lost)
     yield from _table(
         ("workload", *(title for title, _ in columns)),
@@ -193,13 +195,22 @@ def _step(step: Step, result: StepResult) -> Iterator[TextLine]:
     )
     if len(result.hurt) > MOST_HURT:
         yield f"{len(result.hurt) - MOST_HURT:,} more workloads are hurt; to see all: -o json"
-    if len(few) < len(whole):
-        yield _whole(whole[len(few) :], lost, more=bool(rows))
-    if len(result.sums) > 1 and any(of.lost.most or of.more.most or of.missing.most for of in result.sums):
+    if len(whole_with_row) < len(whole):
+        yield _whole(whole[len(whole_with_row) :], lost, more=bool(rows))
+    if len(result.sums) > 1 and any(
+        of_namespace.lost.most or of_namespace.more.most or of_namespace.missing.most for of_namespace in result.sums
+    ):
         yield ""
         sums = [
-            Row(one.name, (ends_text(one.lost), ends_text(one.back), *map(_red, (one.more, one.missing, one.broken))))
-            for one in result.sums
+            Row(
+                of_namespace.name,
+                (
+                    ends_text(of_namespace.lost),
+                    ends_text(of_namespace.back),
+                    *map(_red, (of_namespace.more, of_namespace.missing, of_namespace.broken)),
+                ),
+            )
+            for of_namespace in result.sums
         ]
         yield from _table(("namespace", lost, "back", "waiting (new)", "missing", "incomplete workloads"), sums)
     if result.elsewhere:
@@ -210,7 +221,7 @@ def _step(step: Step, result: StepResult) -> Iterator[TextLine]:
 def _columns(rows: Sequence[WorkloadResult], lost: str) -> list[tuple[str, Callable[[WorkloadResult], str]]]:
     """Return the titles and cells of the columns in which any row has a Pod: `now` - `lost` + `back` is `then`."""
     loses = any(row.lost.most for row in rows)
-    every: list[tuple[str, Callable[[WorkloadResult], str], bool]] = [
+    all_columns: list[tuple[str, Callable[[WorkloadResult], str], bool]] = [
         ("now", lambda row: ends_text(row.pods), True),
         (lost, lambda row: ends_text(row.lost), loses),
         ("back" if loses else "new", lambda row: ends_text(row.back), any(row.back.most for row in rows)),
@@ -218,7 +229,7 @@ def _columns(rows: Sequence[WorkloadResult], lost: str) -> list[tuple[str, Calla
         ("waiting", _waiting_cell, any(row.waiting.most for row in rows)),
         ("missing", lambda row: _red(row.missing), any(row.missing.most for row in rows)),
     ]
-    return [(title, cell) for title, cell, shown in every if shown]
+    return [(title, cell) for title, cell, shown in all_columns if shown]
 
 
 def _waiting_cell(workload: WorkloadResult) -> str:
@@ -228,7 +239,7 @@ def _waiting_cell(workload: WorkloadResult) -> str:
 
 
 def _red(bounds: Range) -> str:
-    """Return a number of Pods or workloads of which there should be none."""
+    """Return a number of Pods or workloads, in red unless it is 0."""
     return Styled(Look.ERROR if bounds.most else "", ends_text(bounds))
 
 
@@ -246,8 +257,10 @@ def _total(total: Sum, lost: str) -> str:
 
 
 def _whole(whole: Sequence[WorkloadResult], lost: str, *, more: bool) -> str:
-    """Return how many workloads are whole, without a row for each."""
-    have = f"get back all Pods that are {lost}" if any(of.lost.most for of in whole) else "have all their Pods"
+    """Return how many workloads without a row are whole; `more`: others have a row."""
+    have = (
+        f"get back all Pods that are {lost}" if any(workload.lost.most for workload in whole) else "have all their Pods"
+    )
     return f"{len(whole):,} {'more ' if more else ''}workloads {have}."
 
 
@@ -288,16 +301,16 @@ def _rollout(rollout: RolloutResult) -> str:
     """Return how far a rollout gets that does not finish, in the words of kubectl rollout status."""
     wanted = range_text(rollout.wanted)
     if rollout.updated.most < rollout.wanted.least:
-        far = f"{range_text(rollout.updated)} out of {wanted} new replicas have been updated"
+        how_far = f"{range_text(rollout.updated)} out of {wanted} new replicas have been updated"
     elif rollout.old.most:
-        far = f"{range_text(rollout.old)} old replicas are pending termination"
+        how_far = f"{range_text(rollout.old)} old replicas are pending termination"
     else:
-        far = f"{range_text(rollout.available)} of {wanted} updated replicas are available"
-    return Styled(Look.ERROR, f"the rollout does not finish{but_in_all(rollout.stuck)}: {far}")
+        how_far = f"{range_text(rollout.available)} of {wanted} updated replicas are available"
+    return Styled(Look.ERROR, f"the rollout does not finish{but_in_all(rollout.stuck)}: {how_far}")
 
 
 def _waiting(workload: WorkloadResult) -> Iterator[TextLine]:
-    """Yield why Pods of a workload wait, a line for each reason, and what holds them."""
+    """Yield why Pods of a workload wait, a line for each reason, and which constraint alone keeps them waiting."""
     for reason, pods in list(workload.reasons.items())[:MOST_REASONS]:
         often = but_in_all(workload.waits) if len(workload.reasons) == 1 else ""
         yield f"{_counted(pods, 'Pod waits', 'Pods wait')}{often}: {one_line(reason, 4 * LINE_LIMIT)}"
@@ -309,7 +322,7 @@ def _waiting(workload: WorkloadResult) -> Iterator[TextLine]:
 
 
 def _skew(constraint: ConstraintResult) -> str:
-    """Return the skew of a constraint that is larger than maxSkew, which a soft one only prefers."""
+    """Return the skew of a constraint that exceeds maxSkew; no warning for a soft one, which only prefers."""
     skew = f"skew {ends_text(constraint.skew)} by {constraint.topology_key}"
     often = but_in_all(constraint.exceeds_max_skew)
     if not constraint.hard:
@@ -358,8 +371,14 @@ def _domains(workload: WorkloadResult, widest: int) -> Iterator[TextLine]:
 
 def _widest(results: Iterable[StepResult]) -> int:
     """Return the most Pods that any domain has, 1 at least."""
-    constraints = (each for result in results for workload in result.workloads for each in workload.constraints)
-    return max((domain.pods.most for constraint in constraints for domain in constraint.domains), default=1) or 1
+    numbers = (
+        domain.pods.most
+        for result in results
+        for workload in result.workloads
+        for constraint in workload.constraints
+        for domain in constraint.domains
+    )
+    return max(numbers, default=1) or 1
 
 
 def _marks(results: Iterable[StepResult]) -> Iterator[str]:
@@ -380,8 +399,10 @@ def counting_lines(constraint: ConstraintResult) -> Iterator[str]:
         yield layouts_line(constraint)
     counts = constraint.uncounted
     selects_none = counts.unselected == counts.running
-    none = "an empty selector counts no Pod" if constraint.selector == "{}" else "the selector matches none"
-    yield from _uncounted(counts.unselected, counts.running, none if selects_none else "the selector does not match")
+    why_none = "an empty selector counts no Pod" if constraint.selector == "{}" else "the selector matches none"
+    yield from _uncounted(
+        counts.unselected, counts.running, why_none if selects_none else "the selector does not match"
+    )
     yield from _uncounted(counts.outside, counts.running, LEFT_OUT)
     yield from too_few_domains(constraint, constraint.eligible_domains)
 
@@ -440,23 +461,23 @@ def _all_of(ranges: Sequence[Range]) -> Range:
 def _bar(row: DomainResult, widest: int) -> str:
     pods = row.pods
     numbers = (pods.least, pods.most_likely, pods.most, row.unreachable.most_likely)
-    least, likely, most, lost = [n if widest <= BAR_WIDTH else -(-n * BAR_WIDTH // widest) for n in numbers]
+    least, likely, most, unreachable = [n if widest <= BAR_WIDTH else -(-n * BAR_WIDTH // widest) for n in numbers]
     bar = AT_LEAST_MARK * least + LIKELY_MARK * (likely - least) + AT_MOST_MARK * (most - likely)
-    return UNREACHABLE_MARK * lost + bar[lost:]
+    return UNREACHABLE_MARK * unreachable + bar[unreachable:]
 
 
 def drain_line(drained: DrainResult) -> str:
     """Return what a drain has done."""
     nodes, cordoned = len(drained.nodes), drained.cordoned
-    every = one_line(drained.nodes[0], NAME_LIMIT) if nodes == 1 else f"all {nodes:,} nodes"
-    which = every if cordoned == nodes else f"{cordoned:,} of {nodes:,} nodes"
+    all_nodes = one_line(drained.nodes[0], NAME_LIMIT) if nodes == 1 else f"all {nodes:,} nodes"
+    which = all_nodes if cordoned == nodes else f"{cordoned:,} of {nodes:,} nodes"
     if drained.evicted.most:
         also = f", and {which} {_are(cordoned)} cordoned" if cordoned else ""
         return f"{_counted(drained.evicted, 'Pod is', 'Pods are')} evicted{also}."
     if cordoned:
         return f"The {DRAIN} evicts no Pod, and cordons {which}."
-    why = "is cordoned already, and has" if nodes == 1 else "are cordoned already, and have"
-    return f"The {DRAIN} does nothing: {every} {why} no Pod to evict."
+    already = "is cordoned already, and has" if nodes == 1 else "are cordoned already, and have"
+    return f"The {DRAIN} does nothing: {all_nodes} {already} no Pod to evict."
 
 
 def held_lines(held: Iterable[HeldEviction]) -> Iterator[TextLine]:
@@ -505,7 +526,7 @@ def _numbers_of(budget: BudgetNumbers) -> str:
 
 
 def ends_text(bounds: Range) -> str:
-    """Return a range such as `3` or `2–5`: the most likely numbers of several do not add up."""
+    """Return a range such as `3` or `2–5`, without the most likely number: those of several ranges do not add up."""
     return f"{bounds.least:,}" if bounds.fixed else f"{bounds.least:,}–{bounds.most:,}"
 
 
@@ -533,5 +554,5 @@ def but_in_all(share: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a share such as `12 %` or `34.5 %`; what has come once is never told as 0, nor what has not as 100."""
+    """Return a share such as `12 %` or `34.5 %`; never 0 or 100, since it is of runs that differ."""
     return f"{min(max(share * 100, 0.1), 99.9):.1f}".removesuffix(".0") + " %"

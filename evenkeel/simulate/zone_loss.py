@@ -24,10 +24,11 @@ UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-ma
 
 def lose_nodes(state: State, before: Ground) -> tuple[tuple[str, ...], ...]:
     """
-    Let the Pods fail on the nodes that the last step has lost, and return the nodes from which Pods are evicted: those
-    of the same time together.
+    Let the Pods fail on the nodes that the last step has lost; return the nodes from which Pods are evicted, those of
+    the same time together.
 
-    The nodes have the taints of lost nodes already; `before` are the nodes before the step.
+    The nodes have the taints of lost nodes already.
+    `before`: the nodes before the step.
     """
     for pod in state.pods_of(state.ground.touched):
         state.fail(pod)
@@ -36,8 +37,9 @@ def lose_nodes(state: State, before: Ground) -> tuple[tuple[str, ...], ...]:
 
 def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[tuple[str, ...], ...]:
     """
-    Return the names of the nodes lost by a step from which Pods are evicted, those that are tainted at the same time
-    together: one of each zone.
+    Return the names of the nodes lost by a step from which Pods are evicted.
+
+    Those that are tainted at the same time, one of each zone, are together.
 
     upstream: node_lifecycle_controller.go:Controller.handleDisruption, Controller.ComputeZoneState (v1.37)
     """
@@ -46,18 +48,20 @@ def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[tuple[s
         zones.setdefault(zone_of(node), []).append(node)
     if all(_is_lost(node) for zone in zones.values() for node in zone):
         return ()
-    known = set(after.touched) - before.lost
-    times = list[tuple[str, ...]]()
+    lost_in_step = set(after.touched) - before.lost
+    by_time = list[tuple[str, ...]]()
     of_zones = [
-        [node.name for node in zone if node.name in known] for zone in zones.values() if not _is_partly_lost(zone)
+        [node.name for node in zone if node.name in lost_in_step]
+        for zone in zones.values()
+        if not _is_partly_lost(zone)
     ]
     for names in of_zones:
         random.shuffle(names)
     for at_once in zip_longest(*of_zones):
         names = [name for name in at_once if name is not None]
         random.shuffle(names)
-        times.append(tuple(names))
-    return tuple(times)
+        by_time.append(tuple(names))
+    return tuple(by_time)
 
 
 def _is_partly_lost(zone: list[Node]) -> bool:
