@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = "page.css"
 NO_SOURCE = "'none'"
-SHORT_WIDTH, WIDE_WIDTH, NAME_WIDTH = 17, 48, 63  # Characters of a name: beside a bar, above it, and elsewhere.
+SHORT_WIDTH, WIDE_WIDTH, NAME_WIDTH = 17, 48, 63  # characters of a name: beside a bar, above it, and elsewhere
 
 
 class Bar(NamedTuple):
-    """One bar of a chart: its name, the number it stands for, its length, and what is to be said besides."""
+    """One bar of a chart."""
 
     name: str
-    number: str
-    length: float
+    number: str  # as text: what the bar stands for
+    length: float  # in units of the SVG
     remark: str = ""
 
 
 class Tile(NamedTuple):
-    """A number, "" if it is not known; what it counts, and whether it is bad news."""
+    """A number at the top of a page."""
 
-    number: str
-    what: str
-    bad: bool = False
+    number: str  # "" if not known
+    what: str  # it counts
+    bad: bool = False  # it is bad news
 
 
 def page(template: str, script: str = "", **values: object) -> str:
-    """Return the page that a template makes of values, which it escapes; `script` is the file of its script."""
+    """Return the page that a template makes of values, all escaped; `script` is the name of its script's file."""
     style, script = _text(STYLE), _text(script) if script else ""
     allowed = f"style-src {_hash(style)}; script-src {_hash(script) if script else NO_SOURCE}"
     policy = f"default-src {NO_SOURCE}; {allowed}; base-uri {NO_SOURCE}; form-action {NO_SOURCE}"
@@ -49,26 +49,26 @@ def page(template: str, script: str = "", **values: object) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return a share such as `67 %`; 0 % means none and 100 % all."""
+    """Return a share such as `67 %`; only none is 0 %, and only all is 100 %."""
     if 0 < share < 1:
         share = min(max(share, 0.01), 0.99)
     return f"{share:.0%}".replace("%", " %")
 
 
 def scaled(number: float, widest: float, length: int) -> float:
-    """Return the length of a bar, of which the widest has `length`."""
+    """Return the length of a bar for `number`, where the bar for the number `widest` has `length`."""
     scaled_length = round(length * number / widest, 1) if widest else 0
     return int(scaled_length) if scaled_length == int(scaled_length) else scaled_length
 
 
 def begun(words: str) -> str:
-    """Return words as a sentence begins with them."""
+    """Return words with a capital first letter."""
     return words[:1].upper() + words[1:]
 
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # They take a while, and only a page needs them.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import, and only needed for a page
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -84,7 +84,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Return a text as one printable line; what is safe, as the style and the script, stays as it is."""
+    """Return a text as one printable line; what is marked as safe, such as the style and the script, stays."""
     return one_line(value, 4 * LINE_LIMIT) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

@@ -13,13 +13,15 @@ CONFINED = "its nodeSelector or node affinity leaves one domain"
 
 
 def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
-    """Return why a constraint spreads nothing; "" if it may, as far as nodes are known."""
+    """Return why a constraint spreads nothing; "" if it may spread, or nodes are not known."""
     constraint, counted = spread.constraint, spread.counted
     selector = constraint.selector
-    nothing = selector.matches_nothing or selector.empty
-    if counted is None:
-        return NO_POD if nothing else CONFINED if spread.confined else ""
-    if not counted.counts and (nothing or not counted.self_match_num):
+    selects_nothing = selector.matches_nothing or selector.empty
+    if counted is None:  # No node is known.
+        if selects_nothing:
+            return NO_POD
+        return CONFINED if spread.confined else ""
+    if not counted.counts and (selects_nothing or not counted.self_match_num):
         return NO_POD
     if constraint.soft and not counted.eligible:
         if spread.excluded:
@@ -36,5 +38,4 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
 
 
 def _is_on(finding: Finding, index: int) -> bool:
-    """Return whether a finding is on this constraint."""
     return (FIELD, index) in zip(finding.path, finding.path[1:], strict=False)

@@ -1,5 +1,5 @@
 """
-What a policy would do to a workload that runs: the webhook's own answers to the requests that are to come.
+What a policy would do to a workload that runs: the webhook's own answers to future requests.
 
     the object, created anew by a person ──────────────┐
     its next update, that of `kubectl rollout restart` ┼──dry_run──> Impact
@@ -26,7 +26,7 @@ from webhook.kubernetes.kinds import BATCH
 from webhook.kubernetes.references import owner_of
 from webhook.kubernetes.workload import parse_workloads
 
-# The worst first.  What is denied comes before all of them.
+# The worst first; what is denied for real comes before all of these.
 GRAVITY = (
     Outcome.DENIED,
     Outcome.ERROR,
@@ -44,17 +44,13 @@ RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """
-    What the webhook answers to one request; `message` is the gravest error of a denial, or the first warning, or "".
-
-    An object that is `not_sent` is in a namespace from which the API server asks no webhook.
-    """
+    """What the webhook answers to one request."""
 
     outcome: Outcome
     allowed: bool
-    message: str
+    message: str  # the gravest error of a denial, or the first warning, or ""
     findings: tuple[Finding, ...]
-    not_sent: bool
+    not_sent: bool  # the API server asks no webhook about objects of this namespace
 
     @property
     def gravity(self) -> int:
@@ -64,36 +60,28 @@ class WebhookAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """
-    The answers to what is to come; None where there is no such request.
+    """The answers to future requests about a workload; None where there is no such request."""
 
-    `create` and `update` are made by a person; a Pod has no update that is judged.  `pods` is the worst answer to the
-    Pods that its controller makes.  `defaults` are the constraints that these are given, by template; one is empty
-    where the policy gives none.  `audited_defaults` are those that they are not given, because the policy only audits
-    its defaults.
-    """
-
-    create: WebhookAnswer | None
-    update: WebhookAnswer | None
-    pods: WebhookAnswer | None
-    defaults: tuple[tuple[Mapping[str, object], ...], ...] = ()
-    audited_defaults: tuple[Defaults, ...] = ()
+    create: WebhookAnswer | None  # by a person
+    update: WebhookAnswer | None  # by a person; None for a Pod, whose updates are not judged
+    pods: WebhookAnswer | None  # the worst answer to the Pods that its controller makes
+    defaults: tuple[tuple[Mapping[str, object], ...], ...] = ()  # constraints that Pods are given, by template
+    audited_defaults: tuple[Defaults, ...] = ()  # that Pods are not given, as the policy only audits its defaults
 
     @property
     def worst(self) -> WebhookAnswer:
-        """The gravest of the answers."""
         return min(
             filter(None, (self.create, self.update, self.pods)), key=lambda answer: answer.gravity, default=NEVER_ASKED
         )
 
     @property
     def denies_create(self) -> bool:
-        """Return whether the object is denied if it is created anew."""
+        """Whether the object is denied if it is created anew."""
         return self.create is not None and not self.create.allowed
 
     @property
     def denies_update(self) -> bool:
-        """Return whether the next update is denied, or the Pods that come of it."""
+        """Whether the next update is denied, or a Pod that comes of it."""
         return any(answer is not None and not answer.allowed for answer in (self.update, self.pods))
 
     @property
@@ -107,9 +95,9 @@ NEVER_ASKED = WebhookAnswer(Outcome.ALLOWED, True, "", (), False)
 
 def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
     """
-    Return the webhook's answers about a workload; no request from namespaces that are `never_sent` reaches it.
+    Return the webhook's answers about a workload, as its objects are in the cluster now.
 
-    Objects are as they are in the cluster now.
+    `never_sent`: namespaces from which no request reaches the webhook.
     """
 
     def asked(obj: Raw, old: Raw | None = None, user: str = "") -> Applied:
@@ -139,20 +127,20 @@ def restarted(raw: Raw, terms: Terms) -> Raw:
     changed = raw
     for workload in parse_workloads(raw, terms.policy.kinds):
         if workload.in_template and (workload.kind.api_version, workload.kind.kind) != JOB:
-            at = (*workload.path[:-2], "metadata", "annotations", RESTARTED_AT)
-            changed = as_mapping(with_value(changed, at, "now"))
+            annotation_path = (*workload.path[:-2], "metadata", "annotations", RESTARTED_AT)
+            changed = as_mapping(with_value(changed, annotation_path, "now"))
     return changed
 
 
 def _answer(applied: Applied) -> WebhookAnswer:
     status, findings = as_mapping(applied.answer.status), applied.answer.findings
-    said = str(status.get("message", "")) or next(iter(applied.warnings), "")
-    if said and findings:
-        said = in_short(min(findings, key=lambda finding: finding.severity.rank))
+    message = str(status.get("message", "")) or next(iter(applied.warnings), "")
+    if message and findings:
+        message = in_short(min(findings, key=lambda finding: finding.severity.rank))
     return WebhookAnswer(
         applied.outcome,
         applied.denied_by is None,
-        one_line(said, LINE_LIMIT),
+        one_line(message, LINE_LIMIT),
         applied.answer.findings,
         applied.unsent,
     )

@@ -30,13 +30,13 @@ LONGEST_CHAIN = 8  # Owner references are the user's to write, and may go in a c
 
 
 class Packed(NamedTuple):
-    """An object of which there may be many, in a tenth of the memory."""
+    """A serialized object, which takes a tenth of the memory: there may be many."""
 
     data: bytes
 
     @classmethod
     def of(cls, raw: Raw) -> Packed | Raw:
-        """Pack an object; return it as it is if it cannot be packed."""
+        """Pack an object; it is returned as it is if that fails."""
         try:
             return cls(marshal.dumps(cast(dict[str, Any], raw)))
         except ValueError:
@@ -53,23 +53,17 @@ def unpacked(kept: StoredObject | None) -> Raw | None:
 
 @dataclass(frozen=True, slots=True)
 class LiveWorkload:
-    """
-    What makes Pods, and those that it has: a Pod that nobody made is one, too.
-
-    `owned` are objects with Pod templates that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each
-    node; `waiting` have no node yet, of which `gated` have scheduling gates; `leaving` are being deleted and count
-    nowhere.  Pods that have finished are none.  `claims` are those that its Pods use.
-    """
+    """What makes Pods, with its Pods counted, except those that have finished.  A Pod that nobody made is one, too."""
 
     ref: ObjectRef
-    kept: StoredObject | None
-    owned: tuple[Raw, ...] = ()
-    kept_newest: StoredObject | None = None
-    nodes: Mapping[str, int] = field(default_factory=dict)
-    waiting: int = 0
-    leaving: int = 0
-    gated: int = 0
-    claims: tuple[str, ...] = ()
+    kept: StoredObject | None  # the object: see `raw`
+    owned: tuple[Raw, ...] = ()  # objects with Pod templates that it has made, such as ReplicaSets
+    kept_newest: StoredObject | None = None  # its youngest Pod: see `newest`
+    nodes: Mapping[str, int] = field(default_factory=dict)  # the number of its Pods on each node
+    waiting: int = 0  # Pods without a node
+    leaving: int = 0  # Pods that are being deleted; not among the others
+    gated: int = 0  # of those that wait, the Pods with scheduling gates
+    claims: tuple[str, ...] = ()  # names of the claims that its Pods use
 
     @property
     def raw(self) -> Raw | None:
@@ -84,7 +78,7 @@ class LiveWorkload:
 
     @property
     def newest(self) -> PodObject | None:
-        """The youngest of all of its Pods."""
+        """Its youngest Pod."""
         raw = unpacked(self.kept_newest)
         return None if raw is None else read_pod(raw)
 
@@ -105,7 +99,7 @@ class LiveWorkload:
 
     @property
     def labels(self) -> Labels:
-        """The labels of the object, or of a Pod of it where it is not known."""
+        """The labels of the object; those of its youngest Pod where only Pods are known."""
         raw = self.raw
         if raw is not None:
             return labels_in(raw)
@@ -138,23 +132,23 @@ class _Pods:
 
 class Inventory:
     """
-    All workloads of a cluster, of kinds that are known, while its objects are gone through.
+    All workloads of a cluster that are of known kinds, collected while its objects are gone through.
 
-    Of the Pods of a controller only the newest is kept, and those that nobody made are packed.  `static` is the number
-    of Pods that kubelets run from files, `contacts` are the labels and annotations of a namespace that say whose it is.
+    To save memory, only the newest Pod of a controller is kept, and Pods that nobody made are packed.
     """
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
         self._objects: dict[ObjectKey, StoredObject] = {}
         self._pods: dict[ObjectKey, _Pods] = {}
+        # Pods on nodes: by namespace and label set, how many each owner has.
         self._counted: dict[str, dict[LabelSet, Counter[ObjectKey]]] = {}
         self._autoscalers: list[Autoscaler] = []
-        self.static = 0
-        self.contacts: dict[str, Mapping[str, str]] = {}
+        self.static = 0  # Pods that kubelets run from files
+        self.contacts: dict[str, Mapping[str, str]] = {}  # by namespace, labels and annotations that say whose it is
 
     def add(self, raw: Raw) -> None:
-        """Take an object; what neither makes Pods nor scales what does, and is no Namespace, is passed over."""
+        """Take an object: a Pod, what makes Pods, an autoscaler or a Namespace; others are passed over."""
         if raw.get("kind") == POD and raw.get("apiVersion") == CORE:
             self._add_pod(raw)
         elif find_kinds(raw, self._kinds):
@@ -201,22 +195,22 @@ class Inventory:
         """
         Return the workloads that nothing else makes, by namespace, kind, name and API group.
 
-        What has no Pods is left out if it is a Job, which has finished, or has an owner and 0 replicas.
+        Without Pods, a Job is left out, since it has finished, and so is what has an owner and 0 replicas.
         """
         owned: dict[ObjectKey, list[Raw]] = {}
         pods: dict[ObjectKey, _Pods] = {}
         for key, kept in self._objects.items():
             if (top := self._top(key)) != key and not isinstance(kept, Packed):
                 owned.setdefault(top, []).append(kept)
-        for key, of_controller in self._pods.items():
-            pods.setdefault(self._top(key), _Pods()).add(of_controller)
+        for key, pods_of_controller in self._pods.items():
+            pods.setdefault(self._top(key), _Pods()).add(pods_of_controller)
         tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
         live_workloads = [self._workload(key, owned.get(key, ()), pods.get(key, _Pods())) for key in tops]
         shown = [workload for workload in live_workloads if workload.pods or _waits_for_pods(workload)]
         return tuple(sorted(shown, key=lambda shown: by_name(shown.ref)))
 
     def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[ObjectKey, int]]:
-        """Return the workloads whose Pods on nodes have these labels, and how many, by label set."""
+        """Return by label set the workloads whose Pods on nodes have these labels, and how many each has."""
         by_labels: dict[LabelSet, Mapping[ObjectKey, int]] = {}
         for labels, keys in self._counted.get(namespace, {}).items():
             tops: Counter[ObjectKey] = Counter()
@@ -237,9 +231,7 @@ class Inventory:
         return LiveWorkload(ref, kept, tuple(owned), pods.newest, *numbers, tuple(sorted(pods.claims)))
 
     def _top(self, key: ObjectKey) -> ObjectKey:
-        """
-        Return the topmost owner of an object that is known; the object itself, if it has none or too long a chain.
-        """
+        """Return the topmost known owner of an object; the object itself if it has none, or the chain is too long."""
         first = key
         for _ in range(LONGEST_CHAIN):
             kept = self._objects.get(key)
@@ -261,7 +253,7 @@ def key_of(workload: LiveWorkload) -> ObjectKey:
 
 
 def _api_version(key: ObjectKey, pods: _Pods) -> str:
-    """Return the apiVersion by which a Pod names an owner that is not known."""
+    """Return the apiVersion of an owner that is not known, as its Pods name it."""
     newest = unpacked(pods.newest)
     owner = owner_of(newest) if newest is not None else None
     return owner.api_version if owner is not None else key.group
@@ -275,13 +267,13 @@ def _waits_for_pods(workload: LiveWorkload) -> bool:
 
 
 def by_name(ref: ObjectRef) -> tuple[str, str, str, str]:
-    """Return the order of workloads where nothing else sets one; those of one kind and name differ by their group."""
+    """Return the sort key of workloads where no other order is set."""
     return ref.namespace, ref.kind, ref.name, ref.api_version
 
 
 def named(keys: Mapping[ObjectKey, int]) -> Mapping[str, int]:
-    """Return the number of each workload as `Kind/name`, by kind and name; those of several groups are added up."""
-    by_name: Counter[str] = Counter()
-    for key, number in sorted(keys.items(), key=lambda key: (key[0].kind, key[0].name)):
-        by_name[f"{key.kind}/{key.name}"] += number
-    return dict(by_name)
+    """Return the numbers of workloads by `Kind/name`, sorted; those of one name in several API groups are added."""
+    numbers: Counter[str] = Counter()
+    for key, number in sorted(keys.items(), key=lambda entry: (entry[0].kind, entry[0].name)):
+        numbers[f"{key.kind}/{key.name}"] += number
+    return dict(numbers)

@@ -18,11 +18,11 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.server.health import METRICS_TYPE, plain_app, text
 from webhook.server.transport.service import OpenPort
 
-LATE = 3  # Intervals without a new report, after which it is not healthy.
+LATE = 3  # intervals without a new report after which it is not healthy
 
-Make = Callable[[], tuple[Report, Sequence[str]]]  # A report, and what could not be judged for it.
+Make = Callable[[], tuple[Report, Sequence[str]]]  # returns a report, and what could not be judged for it
 
-LOG = logging.getLogger("evenkeel")  # Of what goes wrong in the port itself.
+LOG = logging.getLogger("evenkeel")  # for what goes wrong in the port itself
 
 
 class ReportError(Exception):
@@ -30,7 +30,7 @@ class ReportError(Exception):
 
 
 class Exposed:
-    """What is served: the last report, when it was made, and how often none could be."""
+    """What is served: the metrics of the last report, and how often none could be made."""
 
     def __init__(self, interval: float, clock: Callable[[], float] = time.time) -> None:
         self.interval, self.clock = interval, clock
@@ -42,9 +42,9 @@ class Exposed:
 
     def read(self, make: Make) -> None:
         """
-        Make a report; if that fails, the one before is served further, and the failure is counted.
+        Make a report; if that fails, the one before is still served, and the failure is counted.
 
-        What could not be judged is printed once, until it is something else.
+        What could not be judged is printed only when it changes.
         """
         try:
             self.report, notes = make()

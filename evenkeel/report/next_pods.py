@@ -27,27 +27,24 @@ OWNERS_PATH: FieldPath = ("metadata", "ownerReferences")
 LABELS_PATH: FieldPath = ("metadata", "labels")
 ANNOTATIONS_PATH: FieldPath = ("metadata", "annotations")
 REQUIRED_AFFINITY_PATH: FieldPath = ("spec", "affinity", "nodeAffinity", REQUIRED_TERMS)
+# Fields of metadata that only stored objects have.
 OF_STORED = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "managedFields", "selfLink"}
 )
-# What makes the Pods of a kind that does not make them itself.
+# For kinds that do not make Pods themselves, the kind that they make, which does.
 BETWEEN = {(APPS, "Deployment"): (APPS, "ReplicaSet"), (BATCH, "CronJob"): (BATCH, "Job")}
-A_NODE = "a-node"  # Stands for the node that the Pod of a DaemonSet is made for.
+A_NODE = "a-node"  # stands for the node for which the Pod of a DaemonSet is made
 
 
 class MadePod(NamedTuple):
-    """
-    A Pod that is yet to be created: `raw` as its template describes it, and `sent` as its controller makes it.
+    """A Pod that is yet to be created."""
 
-    They differ for a DaemonSet alone, which ties each Pod to a node.
-    """
-
-    raw: Raw
-    sent: Raw
+    raw: Raw  # as its template describes it
+    sent: Raw  # as its controller makes it: that of a DaemonSet ties each Pod to a node
 
 
 def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple[MadePod, ...]:
-    """Return a Pod for each template of a workload; without one, its newest Pod as it was once created."""
+    """Return a Pod for each template of a workload; without a template, its newest Pod as it was first created."""
     raw, newest = workload.raw, workload.newest
     templates = (
         ()
@@ -59,8 +56,8 @@ def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple
         return tuple([MadePod(pod, _pinned(pod) if workload.ref.kind == "DaemonSet" else pod) for pod in pods])
     if newest is None:
         return ()
-    again = anew(newest.raw, features)
-    return (MadePod(again, again),)
+    created_again = anew(newest.raw, features)
+    return (MadePod(created_again, created_again),)
 
 
 def _by_place(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
@@ -68,11 +65,12 @@ def _by_place(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
 
 
 def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
-    """Return the next replica with what is only known of Pods that are there: values of labels, and who makes Pods."""
+    """Return the next replica, with what only its newest Pod tells: values of generated labels, and its owner."""
     newest = workload.newest
-    known = newest.labels if newest is not None else {}
+    newest_labels = newest.labels if newest is not None else {}
     labels = {
-        key: known.get(key, MADE_UP_LABEL) if value == MADE_UP_LABEL else value for key, value in labels_in(pod).items()
+        key: newest_labels.get(key, MADE_UP_LABEL) if value == MADE_UP_LABEL else value
+        for key, value in labels_in(pod).items()
     }
     pod = as_mapping(with_value(pod, LABELS_PATH, labels))
     owners = _owners(pod, workload)
@@ -80,15 +78,15 @@ def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
 
 
 def _owners(pod: Raw, workload: LiveWorkload) -> object:
-    """Return the owner references: those of the ReplicaSet that has the template, or else those of the newest Pod."""
-    ref, given = workload.ref, value_at(pod, OWNERS_PATH)
+    """Return the owner references: to the ReplicaSet of the template, or those of the newest Pod, or made up."""
+    ref, from_template = workload.ref, value_at(pod, OWNERS_PATH)
     between = BETWEEN.get((ref.api_version, ref.kind))
-    if given and ref.kind == "Deployment":
-        return given
+    if from_template and ref.kind == "Deployment":
+        return from_template
     newest = workload.newest
     of_newest = value_at(newest.raw, OWNERS_PATH) if newest is not None else None
     if between is None or of_newest:
-        return of_newest or given
+        return of_newest or from_template
     return [{"apiVersion": between[0], "kind": between[1], "name": f"{ref.name}-{MADE_UP_LABEL}", "controller": True}]
 
 
@@ -104,20 +102,20 @@ def _pinned(pod: Raw) -> Raw:
 
 def anew(pod: Raw, features: Features) -> Raw:
     """
-    Return a Pod of the cluster as it would be created once more.
+    Return a Pod of the cluster as it would be created again.
 
-    That is without its node, its status, the constraints that evenkeel gave it, and what the API server adds: zone and
-    region as labels, and matchLabelKeys merged into selectors.
+    It loses its node, its status, the constraints that evenkeel gave it, and what the API server added: labels for zone
+    and region, and matchLabelKeys merged into selectors.
     """
     metadata, spec = as_mapping(pod.get("metadata")), as_mapping(pod.get("spec"))
-    kept = {name: value for name, value in metadata.items() if name not in OF_STORED}
+    kept_metadata = {name: value for name, value in metadata.items() if name not in OF_STORED}
     labels: Mapping[str, str] = labels_in(pod)
     if features.topology_labels and spec.get("nodeName"):
         labels = {key: value for key, value in labels.items() if key not in TOPOLOGY_LABELS}
     created: dict[str, object] = {
         "apiVersion": pod.get("apiVersion"),
         "kind": POD,
-        "metadata": {**kept, "labels": labels},
+        "metadata": {**kept_metadata, "labels": labels},
         "spec": {name: value for name, value in spec.items() if name != "nodeName"},
     }
     if read_pod(pod).defaulted:
@@ -131,15 +129,18 @@ def anew(pod: Raw, features: Features) -> Raw:
 
 
 def _undefaulted(pod: Raw) -> Raw:
+    """Return a Pod without the constraints that evenkeel gave it, and without the annotation that says so."""
     spec, annotations = as_mapping(pod["spec"]), as_mapping(value_at(pod, ANNOTATIONS_PATH))
-    left = {name: value for name, value in annotations.items() if name != DEFAULTED_BY_ANNOTATION}
+    other_annotations = {name: value for name, value in annotations.items() if name != DEFAULTED_BY_ANNOTATION}
     without = {**pod, "spec": {name: value for name, value in spec.items() if name != FIELD}}
-    return as_mapping(with_value(without, ANNOTATIONS_PATH, left))
+    return as_mapping(with_value(without, ANNOTATIONS_PATH, other_annotations))
 
 
 def _unmerged(constraint: object, labels: Mapping[str, str]) -> object:
     """
-    Return a constraint before its matchLabelKeys were merged into its selector, as the last expressions.
+    Return a constraint as it was before its matchLabelKeys were merged into its selector.
+
+    They are its last expressions; if these differ, nothing was merged.
 
     upstream: strategy.go:applyMatchLabelKeys (v1.37)
     """
@@ -149,8 +150,8 @@ def _unmerged(constraint: object, labels: Mapping[str, str]) -> object:
     merged = [{"key": key, "operator": IN, "values": [labels[key]]} for key in keys]
     if not merged or expressions[-len(merged) :] != merged:
         return constraint
-    left = expressions[: -len(merged)]
-    if left:
-        return with_value(constraint, path, left)
+    own_expressions = expressions[: -len(merged)]
+    if own_expressions:
+        return with_value(constraint, path, own_expressions)
     selector = as_mapping(as_mapping(constraint).get("labelSelector"))
     return {**as_mapping(constraint), "labelSelector": {**selector, "matchExpressions": []}}

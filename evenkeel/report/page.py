@@ -55,13 +55,11 @@ from webhook.findings.wording import first_of, number_of
 from webhook.kubernetes.fields import path_text
 from webhook.kubernetes.references import ObjectKey
 
-MOST_SHOWN, MOST_SKEWS = 12, 4  # Of a list, behind which a number stands for the rest; of bars in one cell.
-WIDE_REPORT, NARROW, BAR = (
-    200,
-    130,
-    100,
-)  # Lengths of the longest bar of a chart, of one with more words, and of one in a cell.
-CURVE = (300, 150)
+MOST_SHOWN = 12  # items of a list; a number stands for the rest
+MOST_SKEWS = 4  # bars in one cell
+# Lengths of the longest bar: in a chart, in a chart with more words, and in a cell.
+WIDE_REPORT, NARROW, BAR = 200, 130, 100
+CURVE = (300, 150)  # width and height
 HALF = 0.5
 
 
@@ -117,19 +115,16 @@ def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
 
 
 class Zone(NamedTuple):
-    """
-    What goes with a zone: its Pods, and the workloads that have some there, by how much of them.
-
-    `single` are those with one Pod, and that there; the others have more.  `lengths` are those of the first three.
-    """
+    """What is lost with a zone."""
 
     name: str
     pods: int
+    # The workloads with two Pods or more, by the share of them that is in the zone:
     every: int
-    half: int
+    half: int  # or more
     fewer: int
-    single: int
-    lengths: tuple[float, float, float]
+    single: int  # workloads whose only Pod is in the zone
+    lengths: tuple[float, float, float]  # of the bars for every, half and fewer
 
 
 def _zones(report: Report) -> list[Zone]:
@@ -139,8 +134,15 @@ def _zones(report: Report) -> list[Zone]:
     for workload in report.workloads:
         total = workload.live.running
         for zone, number in workload.loss.zones.items() if workload.loss is not None else ():
-            of_zone = classes.setdefault(zone, [0, 0, 0, 0])
-            of_zone[3 if total == 1 else 0 if number == total else 1 if number >= HALF * total else 2] += 1
+            of_zone = classes.setdefault(zone, [0, 0, 0, 0])  # as the fields of Zone: every, half, fewer, single
+            if total == 1:
+                of_zone[3] += 1
+            elif number == total:
+                of_zone[0] += 1
+            elif number >= HALF * total:
+                of_zone[1] += 1
+            else:
+                of_zone[2] += 1
     widest = max((sum(of_zone[:3]) for of_zone in classes.values()), default=0)
     zones = []
     for zone in sorted(classes, key=lambda zone: (*(-number for number in classes[zone]), zone)):
@@ -155,11 +157,11 @@ def _zones(report: Report) -> list[Zone]:
 
 
 class Curve(NamedTuple):
-    """The shares that one zone takes of workloads with two Pods or more, the largest first, as points of a line."""
+    """The shares that one zone takes of workloads with two Pods or more, the largest first."""
 
-    points: str
-    number: int
-    words: str
+    points: str  # of the line, as SVG has them
+    number: int  # of workloads
+    words: str  # what the line shows
 
 
 def _curve(report: Report) -> Curve | None:
@@ -171,6 +173,7 @@ def _curve(report: Report) -> Curve | None:
     points = [f"0,{height}"]
     for i, share in enumerate(shares):
         y = height - scaled(share, 1, height)
+        # Of equal shares, only the first and the last point are drawn.
         if i == 0 or share != shares[i - 1]:
             points.append(f"{scaled(i, len(shares), width)},{y}")
         if i + 1 == len(shares) or share != shares[i + 1]:
@@ -190,7 +193,7 @@ def _curve(report: Report) -> Curve | None:
 def _causes(
     report: Report, waiting: Mapping[ObjectKey, Sequence[Waiting]], now: datetime | None
 ) -> list[dict[str, object]]:
-    """Return the causes for which Pods wait, that of the most Pods first, each with the Pods of every workload."""
+    """Return the causes for which Pods wait, that of the most Pods first, each with its Pods by workload."""
     by_cause: dict[str, list[tuple[ReportedWorkload, Waiting]]] = {}
     for workload in report.workloads:
         for group in waiting.get(key_of(workload.live), ()):
@@ -227,14 +230,18 @@ def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -
 
 
 def _cause(group: Waiting) -> str:
-    """Return why they wait: what the filters say, and what comes of preemption only if it helps."""
+    """
+    Return why the Pods of a group wait.
+
+    Only whether preemption helps counts, not what it does, so that Pods with one cause are together.
+    """
     explanation = group.explanation
     if explanation is not None and explanation.of_filters:
         helps = explanation.preemption is not None and explanation.preemption.helps
         return f"{explanation.of_filters}{' Preemption helps.' if helps else ''}"
-    said = group.subject.verdict.message.partition(" preemption: ")[0]
-    unsaid = NOT_KNOWN if explanation is None else "A node passes now."
-    return said or next(iter(group.subject.remarks), "") or unsaid
+    scheduler_message = group.subject.verdict.message.partition(" preemption: ")[0]
+    if_nothing_said = NOT_KNOWN if explanation is None else "A node passes now."
+    return scheduler_message or next(iter(group.subject.remarks), "") or if_nothing_said
 
 
 def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
@@ -290,7 +297,7 @@ def _namespace(group: ReportedGroup) -> dict[str, object]:
 
 
 def _share(loss: ZoneLoss | None, lost: bool = False) -> dict[str, object]:
-    """Return the share that one zone takes, and its bar, which is red if every one of several Pods would be `lost`."""
+    """Return the share that one zone takes, and its bar; `lost`: it takes every one of several Pods, so it is red."""
     share = None if loss is None else loss.share
     return {
         "share": None if loss is None or share is None else (share_text(share), loss.largest, scaled(share, 1, BAR)),
@@ -303,14 +310,14 @@ def _share(loss: ZoneLoss | None, lost: bool = False) -> dict[str, object]:
 
 
 def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -> dict[str, object]:
-    """Return a row; the bar of the `widest` skew of the page has the whole length."""
+    """Return a row; `widest` is the largest skew or maxSkew of the page, whose bar has the whole length."""
     ref, share = workload.live.ref, workload.share
     by_severity = Counter(finding.severity for finding in workload.findings)
-    worst = max((spread.excess for spread in workload.spreads), default=0)
-    gravest = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
+    worst_excess = max((spread.excess for spread in workload.spreads), default=0)
+    gravest_rank = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
     flags = {
         "waiting": workload.live.waiting,
-        "uneven": worst,
+        "uneven": worst_excess,
         "lost": workload.live.running > 1 and share == 1,
         "idle": any(workload.idle),
         "found": by_severity[Severity.ERROR] or by_severity[Severity.WARNING],
@@ -325,7 +332,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
         "foreign": foreign_words(workload),
         "flags": " ".join(flag for flag, on in flags.items() if on),
         # By what the script sorts, in the order of its options: zone, skew, waiting, Pods, findings.
-        "order": f"{share or 0:.3f} {worst} {workload.live.waiting} {workload.live.pods} {-gravest}",
+        "order": f"{share or 0:.3f} {worst_excess} {workload.live.waiting} {workload.live.pods} {-gravest_rank}",
         "running": workload.live.running,
         "waiting": workload.live.waiting,
         "leaving": workload.live.leaving,
@@ -357,7 +364,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
 
 
 def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | None:
-    """Return the gravest first; None if there are none."""
+    """Return findings as rows, the gravest first; None if there are none."""
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)[:MOST_SHOWN]
     rows = [
         (str(finding.severity), finding.rule, path_text(finding.path), finding.message, finding.fix)
@@ -384,14 +391,14 @@ def _skew(spread: Spread, widest: int) -> dict[str, object]:
 
 
 def _chart(spread: Spread, idle: str) -> dict[str, object]:
-    """Return the chart of Pods per domain: a bar for each, or one for those with as many where there are many."""
+    """Return the chart of Pods per domain: a bar for each; for many domains, a bar for each number of Pods."""
     constraint, counted = spread.constraint, spread.counted
     many = counted is not None and len(counted.eligible) > MOST_SHOWN
     bars = [] if counted is None else list(_by_number(counted) if many else _by_domain(counted, spread.closed))
     widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE_REPORT
     limit = counted.min_match_num + constraint.max_skew if counted is not None else 0
     source = "" if spread.source == FROM_POD else f", from the {spread.source}"
-    words = idle_words(spread, idle) if idle else ""
+    why_idle = idle_words(spread, idle) if idle else ""
     return {
         "title": f"{constraint.topology_key}, maxSkew {constraint.max_skew}, {constraint.when_unsatisfiable}{source}",
         "key": constraint.topology_key.rpartition("/")[2],
@@ -403,7 +410,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
         "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
         "tall": any(len(name) > SHORT_WIDTH for name, _, _ in bars),
         "limit": scaled(limit, widest, WIDE_REPORT) if not many and bars and limit < widest else None,
-        "idle": f"{begun(words)}." if words else "",
+        "idle": f"{begun(why_idle)}." if why_idle else "",
         "remarks": list(spread_remarks(spread)),
     }
 
@@ -415,12 +422,12 @@ def _by_domain(counted: DomainCounts, closed: Collection[str]) -> Iterator[tuple
 
 
 def _by_number(counted: DomainCounts) -> Iterator[tuple[str, int, str]]:
-    """Yield how many domains have so many Pods; of many numbers those with the most Pods."""
+    """Yield how many domains have each number of Pods, the most Pods first; the smallest numbers are one row."""
     numbers = Counter(counted.counts[value] for value in counted.eligible & counted.counts.keys())
     if without := len(counted.eligible) - numbers.total():
         numbers[0] += without
-    order = sorted(numbers, reverse=True)
-    for number in order[:MOST_SHOWN]:
+    most_first = sorted(numbers, reverse=True)
+    for number in most_first[:MOST_SHOWN]:
         yield f"{number_of(number, 'Pod')}", numbers[number], ""
-    if rest := order[MOST_SHOWN:]:
+    if rest := most_first[MOST_SHOWN:]:
         yield f"{rest[0]} or fewer", sum(numbers[number] for number in rest), ""

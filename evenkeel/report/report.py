@@ -37,55 +37,39 @@ from webhook.kubernetes.workload import Workload, parse_workloads, scaling_of
 from webhook.policy.policy import Policy
 from webhook.spread.cluster_view import ClusterView
 
-NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS = (
-    "new",
-    "other",
-    "no more",
-)  # Defaults that Pods would be given, and were not, and so on.
+# How the default constraints of Pods change: given for the first time, replaced, or no longer given.
+NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS = "new", "other", "no more"
 
 
 class Policies(NamedTuple):
-    """
-    The policy that is asked about, and the one to compare it with, None if there is none.
-
-    Where neither was `named`, the first is the built-in one, and nothing is assumed of the policy in force.
-    """
+    """The policy that is asked about, and the one to compare it with."""
 
     policy: Policy
     compare: Policy | None = None
-    named: bool = True
+    named: bool = True  # by the user; False: `policy` is the built-in one, and that in force is not known
 
     @property
     def in_force(self) -> Policy | None:
-        """That by which Pods are given defaults today, None if it is not known."""
+        """The policy by which Pods are given defaults today; None if not known."""
         return self.compare or (self.policy if self.named else None)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedWorkload:
-    """
-    All that is reported of one workload.
-
-    `replicas` is the number that is asked for, None where none is written, and `scaling` what autoscalers may make of
-    it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
-    rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `idle`
-    says of each of the `spreads` why it spreads nothing, "" if it may.  `foreign` is the scheduler that places its
-    Pods, "" if a profile of it is known.  `loss` is None where no node is known.  `pinned` are the
-    claims that pin its Pods, by their names.
-    """
+    """All that is reported of one workload."""
 
     live: LiveWorkload
-    replicas: int | None
+    replicas: int | None  # as written; None if they are not
     spreads: tuple[Spread, ...]
-    idle: tuple[str, ...]
-    loss: ZoneLoss | None
-    findings: tuple[Finding, ...]
-    impact: Impact
-    was: Impact | None
-    foreign: str = ""
-    scaling: Scaling | None = None
-    at_most: tuple[Finding, ...] = ()
-    pinned: Mapping[str, ClaimReach] = field(default_factory=dict)
+    idle: tuple[str, ...]  # for each of the spreads, why it spreads nothing; "" if it may
+    loss: ZoneLoss | None  # None where no node is known
+    findings: tuple[Finding, ...]  # of the policy's rules
+    impact: Impact  # of the policy
+    was: Impact | None  # of the policy to compare with
+    foreign: str = ""  # the scheduler that places its Pods; "" if a profile of it is known
+    scaling: Scaling | None = None  # the bounds of its autoscalers
+    at_most: tuple[Finding, ...] = ()  # further findings if an autoscaler gives it the most replicas
+    pinned: Mapping[str, ClaimReach] = field(default_factory=dict)  # claims that pin its Pods, by name
 
     @property
     def changes(self) -> bool:
@@ -101,16 +85,18 @@ class ReportedWorkload:
         now, was = self.impact.defaults, self.was.defaults if self.was is not None else ()
         if self.was is None or now == was:
             return ""
-        return NEW_DEFAULTS if not any(was) else OTHER_DEFAULTS if any(now) else NO_MORE_DEFAULTS
+        if not any(was):
+            return NEW_DEFAULTS
+        return OTHER_DEFAULTS if any(now) else NO_MORE_DEFAULTS
 
     @property
     def share(self) -> float | None:
-        """The share of its Pods that the loss of a zone would take; None if no Pod is in a zone, or it is not known."""
+        """The share of its Pods that the loss of a zone takes at most; None if no Pod is in a zone, or if not known."""
         return self.loss.share if self.loss is not None else None
 
     @property
     def assumed(self) -> bool:
-        """Whether a skew is beyond maxSkew only of defaults of the policy, also if its Pods were not given them."""
+        """Whether it exceeds only the maxSkew of the policy's defaults, which its Pods may not have been given."""
         beyond = [spread.source for spread in self.spreads if spread.excess]
         return bool(beyond) and all(source == POLICY for source in beyond)
 
@@ -121,70 +107,54 @@ class ReportedWorkload:
 
 
 class ReportSummary(NamedTuple):
-    """
-    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused,
-    `denied_updates` of those that are at the next update, `denied_creates` of those that are if they are created anew.
-    `found` is the number of those with findings of each severity.
-
-    `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
-    given defaults, `audited_defaults` of those that are not only because the policy audits its defaults, and
-    `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the maxSkew of any
-    constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with one zone.
-    `idle` is the number of constraints that spread nothing.  `loss` is where all their Pods are.  These five are None
-    where no node is known.
-    """
+    """Sums over workloads."""
 
     workloads: int
     pods: int
-    waiting: int
-    outcomes: Mapping[Outcome, int]
+    waiting: int  # Pods
+    outcomes: Mapping[Outcome, int]  # workloads by their worst answer
+    # Workloads that are denied: in any way, at their next update, and if they are created anew.
     denied: int
     denied_updates: int
     denied_creates: int
-    found: Mapping[Severity, int]
-    changed: int
+    found: Mapping[Severity, int]  # workloads with findings of each severity
+    changed: int  # workloads whose answers differ between the policies
+    # Pods that would be given defaults, those that are not as the policy only audits them, and those for which they
+    # change, by how.
     defaulted: int
     audited_defaults: int
     defaults_change: Mapping[str, int]
-    uneven: int | None
-    assumed: int | None
-    lost: int | None
-    idle: int | None
+    # None where no node is known:
+    uneven: int | None  # workloads with a skew beyond maxSkew
+    assumed: int | None  # of these, those that only exceed that of the policy's defaults
+    lost: int | None  # workloads that would lose all of two or more Pods with one zone
+    idle: int | None  # constraints that spread nothing
     loss: ZoneLoss | None
 
 
 class ReportedGroup(NamedTuple):
-    """
-    The sums over the workloads of a namespace, or over those that have one value of a label; None if they lack it.
+    """The sums over the workloads of a namespace, or over those with one value of a label."""
 
-    `contacts` say whom to ask of a namespace: labels and annotations, None if it is not known.
-    """
-
-    name: str | None
-    contacts: Mapping[str, str] | None
+    name: str | None  # of the namespace, or the value; None for workloads without the label
+    contacts: Mapping[str, str] | None  # labels and annotations of a namespace that say whom to ask; None if not known
     summary: ReportSummary
 
 
 class Report(NamedTuple):
-    """
-    The workloads, their namespaces and their groups by a label that was asked for, what hurts most first, and sums.
-
-    `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
-    `node_makers` are those that start nodes for new Pods.
-    """
+    """The report on a cluster; in each list what is hurt most is first."""
 
     workloads: tuple[ReportedWorkload, ...]
     summary: ReportSummary
-    nodes: int | None
-    zones: int | None
-    static: int
+    nodes: int | None  # None where no node is known
+    zones: int | None  # None where no node is known
+    static: int  # Pods that kubelets run from files
     namespaces: tuple[ReportedGroup, ...]
-    groups: tuple[ReportedGroup, ...]
-    node_makers: frozenset[str] = frozenset()
+    groups: tuple[ReportedGroup, ...]  # by the values of a label that was asked for
+    node_makers: frozenset[str] = frozenset()  # what starts nodes for new Pods
 
 
 class Reporting:
-    """A cluster and the policies, for one workload after the other; what workloads share is found once."""
+    """Reports one workload after the other; what workloads share is computed once."""
 
     def __init__(
         self,
@@ -209,7 +179,6 @@ class Reporting:
         self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
 
     def of(self, live: LiveWorkload) -> ReportedWorkload:
-        """Return all that is reported of one of the workloads."""
         policy, compare, _ = self._policies
         made = made_pods(live, policy.kinds, self._features)
         now = self._impact(live, made, policy)
@@ -232,17 +201,17 @@ class Reporting:
         )
 
     def report(self, workloads: Iterable[ReportedWorkload], label: str = "") -> Report:
-        """Return the report of these workloads, also by the values of a label."""
+        """Return the report of these workloads; with a label, also grouped by its values."""
         ordered = tuple(sorted(workloads, key=lambda workload: _order(workload, self._policies.named)))
         nodes = self._snapshot.nodes
         placed = bool(nodes)
-        many, zones = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
+        node_count, zone_count = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
         namespaces = self._groups(ordered, placed, lambda workload: workload.live.ref.namespace)
         namespaces = [group._replace(contacts=self._contacts.get(group.name or "")) for group in namespaces]
         groups = self._groups(ordered, placed, lambda workload: workload.live.labels.get(label)) if label else ()
         sums = summary(ordered, placed=placed)
         makers = self._snapshot.node_makers(nodes.all)
-        return Report(ordered, sums, many, zones, self._static, tuple(namespaces), tuple(groups), makers)
+        return Report(ordered, sums, node_count, zone_count, self._static, tuple(namespaces), tuple(groups), makers)
 
     def _groups(
         self,
@@ -267,8 +236,8 @@ class Reporting:
     ) -> Iterator[Spread]:
         in_force = (was or now).defaults if self._policies.in_force is not None else ()
         for i, pod in enumerate(made):
-            given: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, pod)
-            yield from self._spreading.of(live, pod.raw, given, i)
+            defaults: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, pod)
+            yield from self._spreading.of(live, pod.raw, defaults, i)
 
     def _foreign(self, made: Sequence[MadePod]) -> str:
         names = (read_pod(pod.raw).scheduler_name for pod in made)
@@ -282,15 +251,15 @@ class Reporting:
         return as_list(newest.constraints)
 
     def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
-        """Return the workload for the rules, also if it has an owner: here somebody reads the advice on it."""
-        described = live.kept is not None and not live.is_pod  # Else it is a Pod of it that is looked at.
+        """Return the workload for the rules; without its owner, so that they give advice: here somebody reads it."""
+        described = live.kept is not None and not live.is_pod  # Else one of its Pods is judged.
         raw = live.raw if described else made[0].raw if made else None
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
         try:
             weigh(workloads)
         except TooLarge:
-            return ()  # which the answers say
-        if not described and not live.waiting:  # Those that are there have their places.
+            return ()  # The answers say so.
+        if not described and not live.waiting:  # All its Pods have nodes, so nothing is to be placed.
             workloads = tuple([replace(workload, replicas=0) for workload in workloads])
         scaling = scaling_of(workloads, self._scalings)
         return [
@@ -304,11 +273,11 @@ class Reporting:
 
     def _at_most(self, workloads: Iterable[Workload], findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """
-        Return what the rules find besides if an autoscaler gives a workload the most replicas that it may.
+        Return what the rules find besides if autoscalers give workloads the most replicas.
 
-        Which other Pods will be there by then is not known.
+        No Pods count, since it is not known which will be there by then.
         """
-        known = {(finding.rule, finding.path) for finding in findings}
+        already_found = {(finding.rule, finding.path) for finding in findings}
         grown = [
             replace(workload, replicas=most)
             for workload in workloads
@@ -317,7 +286,7 @@ class Reporting:
         at_most = [
             finding for grown_workload in grown for finding in self._found(grown_workload, self._without_pods, None)
         ]
-        return tuple([finding for finding in at_most if (finding.rule, finding.path) not in known])
+        return tuple([finding for finding in at_most if (finding.rule, finding.path) not in already_found])
 
     def _found(self, workload: Workload, snapshot: ClusterView, others: Neighbours | None) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
@@ -334,7 +303,7 @@ def _replicas(live: LiveWorkload) -> int | None:
 
 
 def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
-    """Return the sort key of a workload, so that the one that is hurt most is first: see docs/report.md."""
+    """Return the sort key of a workload; the one that is hurt most is first: see docs/report.md."""
     share = (workload.share or 0.0) if workload.live.running > 1 and workload.live.ref.kind != "DaemonSet" else 0.0
     soft = max((spread.excess for spread in workload.spreads), default=0)
     gravest = min((finding.severity.rank for finding in workload.findings), default=Severity.IGNORE.rank)
@@ -351,14 +320,14 @@ def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
 
 
 def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
-    """Return the sort key of a group, so that the one that is hurt most is first: see docs/report.md."""
+    """Return the sort key of a group; the one that is hurt most is first: see docs/report.md."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
     hurt = (-sums.waiting, -(sums.lost or 0), -(sums.uneven or 0))
     return *denied, *hurt, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 
 
 def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSummary:
-    """Return the sums over some workloads; of those that are not `placed`, no node is known."""
+    """Return the sums over some workloads; `placed`: the nodes are known."""
     change: Counter[str] = Counter()
     for workload in workloads:
         if workload.defaults_change:

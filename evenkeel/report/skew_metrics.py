@@ -1,8 +1,8 @@
 """
 How workloads are spread, and what the rules find in them, as metrics, in the text format of Prometheus.
 
-The workload's name is a label of these metrics, not of the webhook's own (webhook/server/metrics.py).  So the number of
-series is bounded, and those left out are counted.
+Unlike those of the webhook (webhook/server/metrics.py), these metrics have the workload's name as a label.  So the
+number of series is limited, and those left out are counted.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def text(report: Report | None, seconds: int, failures: int) -> bytes:
 
 def metrics(report: Report | None, seconds: int, failures: int) -> list[Metric]:
     """Return every metric, also one without samples."""
-    of_workloads = _of_workloads(report.workloads if report is not None else ())
+    workload_metrics = _of_workloads(report.workloads if report is not None else ())
     return [
-        *of_workloads,
+        *workload_metrics,
         GaugeMetricFamily(
             "evenkeel_report_series_left_out",
             "Number of series that are left out, because there would be too many.",
-            _leave_out(of_workloads),
+            _leave_out(workload_metrics),
         ),
         GaugeMetricFamily(
             "evenkeel_report_timestamp_seconds", "Unix time at which the cluster was last read.", seconds
@@ -76,8 +76,10 @@ def _of_workloads(workloads: Sequence[ReportedWorkload]) -> list[Metric]:
         "Pods that a constraint counts in a domain, by workload. Constraints on kubernetes.io/hostname are left out.",
         labels=(*CONSTRAINT_LABELS, "domain"),
     )
-    for found, number in Counter(found for workload in workloads for found in _findings(workload)).items():
-        findings.add_metric(found, number)
+    for finding_labels, number in Counter(
+        finding_labels for workload in workloads for finding_labels in _findings(workload)
+    ).items():
+        findings.add_metric(finding_labels, number)
     for workload in workloads:
         names = _names(workload)
         if waiting := workload.live.waiting - workload.live.gated:
@@ -121,9 +123,9 @@ def _constraint(spread: Spread) -> tuple[str, str, str, str, str]:
 
 def _leave_out(metrics: Sequence[Metric]) -> int:
     """
-    Leave out the last samples, so that MOST_SERIES stay, and return how many.
+    Leave out the last samples, so that MOST_SERIES stay; return how many were left out.
 
-    Of a constraint all domains stay or none, since some would be taken for all.
+    Of the domains of a constraint all stay or none, since some would be taken for all.
     """
     room, left_out = MOST_SERIES, 0
     for metric in metrics:
@@ -136,7 +138,7 @@ def _leave_out(metrics: Sequence[Metric]) -> int:
 
 
 def _is_cut(last: Sample, following: Sample) -> bool:
-    """Whether a cut between these samples parts the domains of one constraint."""
+    """Return whether a cut between these samples parts the domains of one constraint."""
     return {**last.labels, "domain": ""} == {**following.labels, "domain": ""}
 
 

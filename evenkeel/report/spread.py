@@ -34,28 +34,18 @@ from webhook.spread.selectors import EQUALS, IN, Selector
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """
-    One constraint in force, and how the Pods that it counts are spread now.
-
-    `source` is where it comes from: FROM_POD, POLICY or FROM_SCHEDULER.  `template` is the number of the Pod template,
-    in an object with several; it is 0 elsewhere.  `unlabelled` is the number of nodes that lack its key, `excluded` of
-    those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
-    `closed` are eligible domains where no node takes its Pods, as cordons, taints and node affinity go.  `shared` is
-    the number of Pods of other workloads that it counts, by their names: of all `makers` of Pods but its `own`.  It is
-    `confined` if node affinity leaves its Pods one domain.  Where no node is known, `counted` is None, and nothing of
-    what it counts is.
-    """
+    """One constraint in force, and how the Pods that it counts are spread now."""
 
     constraint: Constraint
-    source: str
-    template: int
-    counted: DomainCounts | None
-    unlabelled: int
-    excluded: int
-    closed: tuple[str, ...]
-    makers: Mapping[ObjectKey, int]
-    own: ObjectKey
-    confined: bool
+    source: str  # FROM_POD, POLICY or FROM_SCHEDULER
+    template: int  # the number of the Pod template in an object with several; else 0
+    counted: DomainCounts | None  # None where no node is known
+    unlabelled: int  # nodes that lack its key, and so do not count
+    excluded: int  # other nodes that do not count, by its inclusion policies or for lack of another constraint's key
+    closed: tuple[str, ...]  # eligible domains where no node takes its Pods, by cordons, taints or node affinity
+    makers: Mapping[ObjectKey, int]  # the workloads whose Pods it counts, and how many
+    own: ObjectKey  # its workload
+    confined: bool  # node affinity leaves its Pods one domain
 
     @property
     def shared(self) -> Mapping[str, int]:
@@ -68,37 +58,37 @@ class Spread:
 
     @property
     def skew(self) -> int | None:
-        """The most Pods in any eligible domain, less the fewest, as the scheduler has it: 0 if too few domains."""
+        """The most Pods in any eligible domain minus kube-scheduler's minimum, which is 0 for too few domains."""
         if self.counted is None:
             return None
         return self.counted.largest_skew
 
     @property
     def excess(self) -> int:
-        """How far the skew is beyond maxSkew, 0 if it is not, or not known."""
+        """How far the skew is beyond maxSkew; 0 if it is not, or is not known."""
         return max(0, (self.skew or 0) - self.constraint.max_skew)
 
 
 class ZoneLoss(NamedTuple):
-    """The number of Pods by zone, and of those on nodes without one."""
+    """The Pods on nodes, by what a zone would take with it."""
 
-    zones: Mapping[str, int]
-    elsewhere: int
+    zones: Mapping[str, int]  # Pods by zone
+    elsewhere: int  # Pods on nodes without a zone
 
     @property
     def largest(self) -> str:
-        """The first of those with the most Pods; "" if no Pod is in a zone."""
+        """The zone with the most Pods, the first of several; "" if no Pod is in a zone."""
         return min(self.zones, key=lambda zone: (-self.zones[zone], zone), default="")
 
     @property
     def share(self) -> float | None:
-        """The share of the Pods on nodes that its loss would take, from 0 to 1; None if no Pod is in a zone."""
+        """The share of the Pods on nodes that the loss of this zone takes, from 0 to 1; None if no Pod is in a zone."""
         total = sum(self.zones.values()) + self.elsewhere
         return self.zones[self.largest] / total if self.zones else None
 
 
 def sum_of_losses(losses: Iterable[ZoneLoss | None]) -> ZoneLoss:
-    """Return how the Pods of several workloads together are spread over zones; what is not known is left out."""
+    """Return how the Pods of several workloads together are spread over zones, without what is not known."""
     zones, elsewhere = Counter[str](), 0
     for loss in losses:
         if loss is not None:
@@ -121,7 +111,7 @@ def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss | None:
 
 
 class _NamespacePods:
-    """The Pods of one namespace: those that a selector matches are found once, among those with one of its labels."""
+    """The Pods of one namespace; what a selector matches is computed once, since many constraints share selectors."""
 
     def __init__(self, groups: Mapping[LabelSet, PodGroup], makers: Mapping[LabelSet, Mapping[ObjectKey, int]]) -> None:
         self._groups, self._makers = groups, makers
@@ -133,7 +123,6 @@ class _NamespacePods:
         self._made: dict[Selector, Mapping[ObjectKey, int]] = {}
 
     def matching(self, selector: Selector) -> Mapping[LabelSet, PodGroup]:
-        """Return the Pods that a selector matches."""
         groups = self._matching.get(selector)
         if groups is None:
             candidates = {labels: self._groups[labels] for labels in self._candidates(selector)}
@@ -142,15 +131,16 @@ class _NamespacePods:
         return groups
 
     def _candidates(self, selector: Selector) -> Sequence[LabelSet]:
-        asked = [
+        """Return label sets among which are all that match: those with the rarest of the labels that are required."""
+        with_label = [
             self._labelled.get((requirement.key, requirement.values[0]), [])
             for requirement in selector.requirements
             if requirement.operator in (EQUALS, IN) and len(requirement.values) == 1
         ]
-        return min(asked, key=len) if asked else list(self._groups)
+        return min(with_label, key=len) if with_label else list(self._groups)
 
     def makers(self, selector: Selector) -> Mapping[ObjectKey, int]:
-        """Return the number of Pods of each workload that a selector matches."""
+        """Return how many Pods of each workload a selector matches."""
         numbers = self._made.get(selector)
         if numbers is None:
             counted: Counter[ObjectKey] = Counter()
@@ -161,7 +151,7 @@ class _NamespacePods:
 
 
 class Spreading:
-    """The counts of a cluster whose kube-scheduler has these profiles; each is made once."""
+    """Counts Pods by domain for one workload after the other; what workloads share is computed once."""
 
     def __init__(
         self, snapshot: Snapshot, features: Features, inventory: Inventory, profiles: Profiles, creation: PodCreation
@@ -183,20 +173,20 @@ class Spreading:
         profile = self._profiles.get(subject.scheduler, USUAL_PROFILE)
         tried = attempt(subject, self._snapshot, self._features, profile=profile)
         source, cycle = POLICY if given else tried.source, tried.cycle
-        if (
-            source == FROM_SCHEDULER and workload.ref.kind == "DaemonSet"
-        ):  # One node takes each of its Pods, and is not scored.
+        # The soft constraints of kube-scheduler do nothing for a DaemonSet: one node takes each Pod, and is not scored.
+        if source == FROM_SCHEDULER and workload.ref.kind == "DaemonSet":
             cycle = replace(cycle, constraints=[constraint for constraint in cycle.constraints if constraint.hard])
-        own = self._of(workload.ref.namespace)
+        # Only the Pods that a constraint matches are counted, found by label: there may be many in the namespace.
+        own_namespace = self._of(workload.ref.namespace)
         matching = {
             labels: group
             for constraint in cycle.constraints
-            for labels, group in own.matching(constraint.selector).items()
+            for labels, group in own_namespace.matching(constraint.selector).items()
         }
         snapshot = replace(self._snapshot, pods={workload.ref.namespace: matching})
         cycle = replace(cycle, pod=replace(cycle.pod, mounts=NO_MOUNTS), snapshot=snapshot)  # Each Pod has its own.
         for counted in count_each(cycle):
-            makers = own.makers(counted.constraint.selector) if counted.counts else {}
+            makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
             confined = is_confined(cycle.pod, counted.constraint)
             known = counted if self._snapshot.nodes else None
@@ -212,10 +202,9 @@ class Spreading:
     def _nodes(self, cycle: Cycle, constraint: Constraint) -> tuple[int, int, tuple[str, ...]]:
         """Return how many nodes lack the key, how many are left out for another reason, and the closed domains."""
         nodes = self._snapshot.nodes
-        together = [
-            constraint_of_pod for constraint_of_pod in cycle.constraints if constraint_of_pod.hard == constraint.hard
-        ]
-        labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else together)
+        of_same_kind = [other for other in cycle.constraints if other.hard == constraint.hard]
+        # A node needs the keys of all hard constraints, or of all soft ones; by system defaults, only of this one.
+        labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else of_same_kind)
         counted, carrying = cycle.reach.eligible(constraint, labelled), nodes.carrying(constraint.topology_key)
         shut = counted & ~usable_nodes(cycle)
         return (
@@ -229,7 +218,7 @@ class Spreading:
         closed = self._closed.get((key, counted, shut))
         if closed is None:
             nodes = self._snapshot.nodes
-            domains, named = nodes.domains(key), {node.labels[key] for node in nodes.members(shut)}
-            closed = tuple(sorted(value for value in named if not domains[value] & counted & ~shut))
+            domains, with_shut_node = nodes.domains(key), {node.labels[key] for node in nodes.members(shut)}
+            closed = tuple(sorted(value for value in with_shut_node if not domains[value] & counted & ~shut))
             self._closed[key, counted, shut] = closed
         return closed

@@ -19,28 +19,28 @@ from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, 
 from webhook.kubernetes.references import Scaling
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
-NAME_COLUMN, WHY = 52, 160  # Characters of a name, and of why something is denied.
+NAME_COLUMN, WHY = 52, 160  # characters of a name, and of why something is denied
 QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
 NAMESPACE = "namespace"
 NOT_SENT, NOT_KNOWN = "not sent", "not known"
 
 
 class Titles(NamedTuple):
-    """The files of the policies, as they were named; `policy` is "" for the built-in one, `compare` for none."""
+    """The files of the policies, as they were named."""
 
-    policy: str = ""
-    compare: str = ""
+    policy: str = ""  # "" for the built-in one
+    compare: str = ""  # "" if there is none to compare with
 
 
 class Shown(NamedTuple):
-    """What is shown of a report: workloads that are `changed` only, no workload but the sums, or groups `by` what."""
+    """What is shown of a report."""
 
-    changed: bool = False
-    summary: bool = False
-    by: str = ""
+    changed: bool = False  # only workloads whose answers differ between the policies
+    summary: bool = False  # the sums, and no workload
+    by: str = ""  # sums by NAMESPACE, or by the values of this label, and no workload
 
     def workloads(self, report: Report) -> Sequence[ReportedWorkload]:
-        """Return those to be listed."""
+        """Return the workloads to be listed."""
         return [workload for workload in report.workloads if workload.changes or not self.changed]
 
 
@@ -86,11 +86,11 @@ def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown
 
 
 def _audited_defaults(workloads: Sequence[ReportedWorkload], node_makers: Collection[str]) -> Iterator[TextLine]:
-    """Yield who would get which default constraints, if the policy did not only audit them."""
+    """Yield which workloads would get which default constraints if the policy did not only audit them."""
     rows = [
-        (_name(workload), f"{workload.live.pods:,}", one_line(each.summary, WHY), one_line(each.note, WHY))
+        (_name(workload), f"{workload.live.pods:,}", one_line(defaults.summary, WHY), one_line(defaults.note, WHY))
         for workload in workloads
-        for each in workload.impact.audited_defaults
+        for defaults in workload.impact.audited_defaults
     ]
     if rows:
         yield Styled(Look.NAME, "Default constraints that Pods would get if defaultingMode were Apply:")
@@ -119,24 +119,41 @@ def answer_word(answer: WebhookAnswer | None) -> str:
 
 def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
-    denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
+    denied_titles = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
     severities = ("WITH ERRORS", "WITH WARNINGS")
-    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "LOSE ALL WITH A ZONE", "LARGEST ZONE")
+    sums = (
+        "WORKLOADS",
+        "PODS",
+        "WAITING",
+        *denied_titles,
+        *severities,
+        "UNEVEN",
+        "LOSE ALL WITH A ZONE",
+        "LARGEST ZONE",
+    )
     of_namespaces = by == NAMESPACE
     yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
     for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
-        denied_ = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
-        severe = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
-        numbers = (summary.workloads, summary.pods, summary.waiting, *denied_, *severe, summary.uneven, summary.lost)
+        denied_numbers = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
+        severity_numbers = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
+        numbers = (
+            summary.workloads,
+            summary.pods,
+            summary.waiting,
+            *denied_numbers,
+            *severity_numbers,
+            summary.uneven,
+            summary.lost,
+        )
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        whom = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
-        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, _loss(summary.loss), *whom
+        contact = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
+        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, _loss(summary.loss), *contact
 
 
 def contact_words(contacts: Mapping[str, str] | None) -> str:
-    """Return whom to ask of a namespace, "" if nothing says so."""
-    asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
-    return one_line(asked, WHY)
+    """Return whom to ask about a namespace; "" if nothing says so."""
+    contact = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
+    return one_line(contact, WHY)
 
 
 # Spread
@@ -166,7 +183,7 @@ def _name(workload: ReportedWorkload) -> str:
 
 
 def _pods(workload: ReportedWorkload) -> str:
-    """Return the numbers of Pods on nodes and of those that wait; of how many, where some are not even there."""
+    """Return the numbers of Pods on nodes and of those that wait; and the replicas, if some Pods do not even exist."""
     waiting = f" + {workload.live.waiting:,} waiting" if workload.live.waiting else ""
     wanted = f" of {workload.replicas:,}" if (workload.replicas or 0) > workload.live.pods else ""
     return Styled(Look.ERROR if waiting else "", f"{workload.live.running:,}{waiting}{wanted}")
@@ -217,7 +234,7 @@ def _remarks(spread: Spread, idle: str) -> Iterator[str]:
 
 
 def idle_words(spread: Spread, idle: str) -> str:
-    """Return in words that a constraint spreads nothing, why, and what it does all the same."""
+    """Return in words that a constraint spreads nothing, why, and what it still does."""
     still = "; it still keeps Pods off nodes without the label" if spread.constraint.hard and spread.unlabelled else ""
     return f"spreads nothing: {idle}{still}"
 
@@ -252,7 +269,7 @@ def _findings(workload: ReportedWorkload) -> Iterator[str]:
 
 
 def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
-    """Yield where claims pin Pods of a workload: the number of claims by place."""
+    """Yield where claims pin the Pods of a workload, with the number of claims by place."""
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
         named = [f"{place} ({number_of(number, 'claim')})" for place, number in sorted(by_place.items())]
@@ -267,13 +284,13 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def foreign_words(workload: ReportedWorkload) -> str:
-    """Return in words that a scheduler places its Pods of which no profile is known; "" if one is."""
+    """Return in words that no profile is known of the scheduler that places its Pods; "" if one is."""
     name = one_line(workload.foreign, NAME_COLUMN)
     return f"placed by the scheduler {name}, whose profile is not known" if name else ""
 
 
 def autoscaled(scaling: Scaling) -> str:
-    """Return the bounds of an autoscaler."""
+    """Return the bounds of an autoscaler in words."""
     least, most = scaling
     return (
         f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {range_of(least, most)} replicas"
@@ -281,7 +298,7 @@ def autoscaled(scaling: Scaling) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
-    """Yield the rows of a table, of which the first is the titles of the columns."""
+    """Yield the rows of a table; the first row has the titles of the columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     titles = tuple([Styled(Look.FAINT, title) for title in rows[0]])
     yield from (("  ", *columns(row, widths, "<" * len(row))) for row in (titles, *rows[1:]))
@@ -347,6 +364,7 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     yield f"{change}." if change else "No Pod would get other default constraints."
 
 
+# By how the defaults of Pods change: see ReportedWorkload.defaults_change.
 DEFAULTS = {
     "new": "would newly get defaults",
     "other": "would get other defaults",
@@ -419,7 +437,9 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "pinned": {
             name: {"topologyKey": reach.key, "domains": reach.domains} for name, reach in workload.pinned.items()
         },
-        "constraints": [_spread_json(*each) for each in zip(workload.spreads, workload.idle, strict=True)],
+        "constraints": [
+            _spread_json(spread, idle) for spread, idle in zip(workload.spreads, workload.idle, strict=True)
+        ],
         "findings": [finding_json(finding) for finding in workload.findings],
         "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],
         "outcome": workload.impact.worst.outcome,
@@ -429,7 +449,8 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "wasAnswers": None if workload.was is None else _impact_json(workload.was),
         "defaults": workload.impact.defaults,
         "auditedDefaults": [
-            {"constraints": each.constraints, "source": each.note} for each in workload.impact.audited_defaults
+            {"constraints": defaults.constraints, "source": defaults.note}
+            for defaults in workload.impact.audited_defaults
         ],
         "defaultsChange": workload.defaults_change or None,
     }
@@ -445,6 +466,7 @@ def _answer_json(answer: WebhookAnswer | None) -> dict[str, object] | None:
     return {**fields(answer, "outcome", "allowed"), "sent": not answer.not_sent, "message": answer.message}
 
 
+# Members about what a constraint counts, in the order of `_counted_json`; null where no node is known.
 COUNTED = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
 
 
@@ -465,9 +487,9 @@ def _counted_json(spread: Spread) -> dict[str, object]:
     counted = spread.counted
     if counted is None:
         return dict.fromkeys(COUNTED)
-    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    listed_domains = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
     counts = (
-        {value: counted.match_num(value) for value in sorted(listed)},
+        {value: counted.match_num(value) for value in sorted(listed_domains)},
         len(counted.eligible) - len(counted.counts),
         spread.closed[:MOST_DOMAINS],
         spread.unlabelled,

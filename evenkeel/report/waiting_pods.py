@@ -26,25 +26,19 @@ MOST_EXPLAINED = 200  # Groups: nobody reads the causes of more, and each takes 
 
 
 class Waiting(NamedTuple):
-    """
-    Pods of one workload that are alike; `subject` is the first, `names` are those of all.
+    """Pods of one workload that wait, and are alike."""
 
-    `source` is where its constraints come from.  `explanation` is None beyond the largest MOST_EXPLAINED groups, and
-    where no node is known; changes are `tried` for fewer still in a large cluster, and for none of a Pod that some node
-    takes.
-    """
-
-    subject: PlacementSubject
-    names: tuple[str, ...]
-    source: str = ""
-    explanation: Explanation | None = None
+    subject: PlacementSubject  # one of them
+    names: tuple[str, ...]  # of all of them
+    source: str = ""  # where their constraints come from
+    explanation: Explanation | None = None  # None beyond the largest MOST_EXPLAINED groups, or if no node is known
     remedies: tuple[Remedy, ...] = ()
-    tried: bool = False
+    tried: bool = False  # changes were tried: not for small groups of a large cluster, nor if some node takes the Pods
 
 
 def waiting(
     pods: Iterable[Raw],
-    of: Collection[ObjectKey],
+    workloads: Collection[ObjectKey],
     others: Mapping[ObjectKey, Raw],
     inventory: Inventory,
     snapshot: Snapshot,
@@ -52,19 +46,20 @@ def waiting(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Mapping[ObjectKey, Sequence[Waiting]]:
     """
-    Return why each of the Pods of these workloads waits, which `profiles` place, by the workload.
+    Return why the Pods of these workloads wait, by workload; the largest groups of alike Pods come first.
 
-    The most Pods that are alike come first.
+    `others`: the objects that make Pods.
     """
     alike: dict[tuple[ObjectKey, tuple[str, str]], list[PlacementSubject]] = {}
     for pod in pods:
         subject = of_pod(pod, others)
-        if (key := _workload(subject, inventory)) in of:
+        if (key := _workload(subject, inventory)) in workloads:
             alike.setdefault((key, attempt_likeness(subject)), []).append(subject)
     by_workload: dict[ObjectKey, list[Waiting]] = {}
     most_first = sorted(alike.items(), key=lambda alike: (-len(alike[1]), alike[0]))
     for i, ((key, _), subjects) in enumerate(most_first):
         names = tuple(sorted(subject.ref.name for subject in subjects))
+        # One about which kube-scheduler has said something, if there is one.
         first = min(subjects, key=lambda subject: (not subject.verdict.message, subject.ref.name))
         group = Waiting(first, names)
         if i < MOST_EXPLAINED and snapshot.nodes:
@@ -87,16 +82,18 @@ def _explained(
     features: Features,
     profiles: Profiles,
 ) -> Waiting:
-    """Return the group explained, with changes that are tried on these of its Pods."""
+    """Return the group with its explanation, and with the changes that help; none if `tried_on` is empty."""
     profile = profiles.get(group.subject.scheduler, USUAL_PROFILE)
-    tried = attempt(group.subject, snapshot, features, profile=profile)
-    explanation = explain(tried.cycle, group.subject.unmodelled)
+    attempted = attempt(group.subject, snapshot, features, profile=profile)
+    explanation = explain(attempted.cycle, group.subject.unmodelled)
     tries = bool(tried_on) and not explanation.feasibility.feasible
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again(tried_on, tried.cycle, others, profiles=profiles)
-        changes = remedies(tried.cycle, explanation.feasibility)
+        again = made_again(tried_on, attempted.cycle, others, profiles=profiles)
+        changes = remedies(attempted.cycle, explanation.feasibility)
         outdated = bool(changed_since(group.subject, others))
         fixes = with_successors(changes, again, outdated=outdated)
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
-    return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)
+    return group._replace(
+        subject=subject, source=attempted.source, explanation=explanation, remedies=fixes, tried=tries
+    )
