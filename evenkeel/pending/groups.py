@@ -202,10 +202,10 @@ def _group(
     reaches = _reaches(raw)
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
-        fixes = with_successors(remedies(cycle, alike[0].feasibility), again, outdated=current is None)
-        if again is not None and reaches and crowd.running(again, alike).least < len(again.remade):
-            fixes += tuple(_with_new_template(again, crowd))
+        remake = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
+        fixes = with_successors(remedies(cycle, alike[0].feasibility), remake, outdated=current is None)
+        if remake is not None and reaches and crowd.running(remake, alike).least < len(remake.remade):
+            fixes += tuple(_with_new_template(remake, crowd))
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue  # Not a template that reaches no waiting Pod; and no Pod that runs is deleted for one that waits.
@@ -239,15 +239,15 @@ def _current(alike: Iterable[WaitingPod], others: Mapping[ObjectKey, Raw]) -> Wa
     return next((pod for pod in by_revision.values() if not changed_since(pod.subject, others)), None)
 
 
-def _with_new_template(again: Remedy, crowd: Crowd) -> Iterator[Remedy]:
+def _with_new_template(remake: Remedy, crowd: Crowd) -> Iterator[Remedy]:
     """Yield changes of the new template, for Pods made again from it that still do not run."""
-    cycle = replace(again.cycle, snapshot=crowd.after(again))
+    cycle = replace(remake.cycle, snapshot=crowd.after(remake))
     feasibility = find_feasible(cycle)
     for fix in remedies(cycle, feasibility) if not feasibility.feasible else ():
         if fix.where != NOW and not fix.also_now:
-            changed_now = replace(fix.cycle, snapshot=again.cycle.snapshot)
-            words = f"{fix.change}, and {again.change}"
-            yield again._replace(change=words, where=fix.where, nodes=fix.nodes, cycle=changed_now, edits=None)
+            changed_now = replace(fix.cycle, snapshot=remake.cycle.snapshot)
+            words = f"{fix.change}, and {remake.change}"
+            yield remake._replace(change=words, where=fix.where, nodes=fix.nodes, cycle=changed_now, edits=None)
 
 
 def _waiter(pod: WaitingPod) -> Waiter:
@@ -371,11 +371,11 @@ class Crowd:
         """
         attempts = [waiter.cycle for waiter in self._waiting]
         refs_alike = {pod.subject.ref for pod in alike}
-        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
+        template_asks = _asked(alike[0].cycle) if remedy.where != NOW else None
         namespace, changed = remedy.cycle.pod.namespace, dict[int, Cycle]()  # by the id of the attempt before
         for i, (ref, cycle, _) in enumerate(self._waiting):
             remade = ref.namespace == namespace and ref.name in remedy.remade
-            if remade or (asked is not None and ref in refs_alike and _asked(cycle) == asked):
+            if remade or (template_asks is not None and ref in refs_alike and _asked(cycle) == template_asks):
                 attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
         return attempts
 

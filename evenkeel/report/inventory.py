@@ -46,9 +46,9 @@ class Packed(NamedTuple):
 StoredObject = Raw | Packed
 
 
-def unpacked(kept: StoredObject | None) -> Raw | None:
+def unpacked(stored: StoredObject | None) -> Raw | None:
     """Return the object; one that was packed is made anew."""
-    return as_mapping(marshal.loads(kept.data)) if isinstance(kept, Packed) else kept
+    return as_mapping(marshal.loads(stored.data)) if isinstance(stored, Packed) else stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +170,17 @@ class Inventory:
         if pod.static:
             self.static += 1
             return
-        kept: StoredObject = raw
+        stored: StoredObject = raw
         if pod.owner is None:
             key = pod.key
-            kept = self._objects[key] = Packed.of(raw)
+            stored = self._objects[key] = Packed.of(raw)
         else:
             key = pod.owner.key(pod.namespace)
         pods = self._pods.get(key)
         if pods is None:
             pods = self._pods[key] = _Pods()
         if pods.newest is None or pod.age > pods.age:
-            pods.newest, pods.age = kept, pod.age
+            pods.newest, pods.age = stored, pod.age
         pods.claims.update(volume.claim for volume in read_mounts(Reader(), raw).claims)
         if pod.terminating:
             pods.leaving += 1
@@ -199,9 +199,9 @@ class Inventory:
         """
         owned: dict[ObjectKey, list[Raw]] = {}
         pods: dict[ObjectKey, _Pods] = {}
-        for key, kept in self._objects.items():
-            if (top := self._top(key)) != key and not isinstance(kept, Packed):
-                owned.setdefault(top, []).append(kept)
+        for key, stored in self._objects.items():
+            if (top := self._top(key)) != key and not isinstance(stored, Packed):
+                owned.setdefault(top, []).append(stored)
         for key, pods_of_controller in self._pods.items():
             pods.setdefault(self._top(key), _Pods()).add(pods_of_controller)
         tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
@@ -224,19 +224,19 @@ class Inventory:
         return self._top(key)
 
     def _workload(self, key: ObjectKey, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
-        kept = self._objects.get(key)
-        raw = unpacked(kept)
+        stored = self._objects.get(key)
+        raw = unpacked(stored)
         ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
         numbers = pods.nodes, pods.waiting, pods.leaving, pods.gated
-        return LiveWorkload(ref, kept, tuple(owned), pods.newest, *numbers, tuple(sorted(pods.claims)))
+        return LiveWorkload(ref, stored, tuple(owned), pods.newest, *numbers, tuple(sorted(pods.claims)))
 
     def _top(self, key: ObjectKey) -> ObjectKey:
         """Return the topmost known owner of an object; the object itself if it has none, or the chain is too long."""
         first = key
         for _ in range(LONGEST_CHAIN):
-            kept = self._objects.get(key)
+            stored = self._objects.get(key)
             # What is packed has no owner.
-            raw = kept if not isinstance(kept, Packed) else None
+            raw = stored if not isinstance(stored, Packed) else None
             owner = owner_of(raw) if raw is not None else None
             if owner is None:
                 return key

@@ -180,10 +180,10 @@ class Reporting:
 
     def of(self, live: LiveWorkload) -> ReportedWorkload:
         policy, compare, _ = self._policies
-        made = made_pods(live, policy.kinds, self._features)
-        now = self._impact(live, made, policy)
-        was = self._impact(live, made, compare) if compare is not None else None
-        judged, spreads = self._judged(live, made), tuple(self._spreads(live, made, now, was))
+        next_pods = made_pods(live, policy.kinds, self._features)
+        now = self._impact(live, next_pods, policy)
+        was = self._impact(live, next_pods, compare) if compare is not None else None
+        judged, spreads = self._judged(live, next_pods), tuple(self._spreads(live, next_pods, now, was))
         findings = self._findings(judged)
         return ReportedWorkload(
             live,
@@ -194,7 +194,7 @@ class Reporting:
             findings,
             now,
             was,
-            self._foreign(made),
+            self._foreign(next_pods),
             judged[0].scaling if judged else None,
             self._at_most(judged, findings),
             self._pins.of(live.ref.namespace, live.claims),
@@ -228,32 +228,32 @@ class Reporting:
             groups, key=lambda group: (*_concern(group.summary, by_policy), group.name is not None, group.name or "")
         )
 
-    def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
-        return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
+    def _impact(self, live: LiveWorkload, next_pods: Sequence[MadePod], policy: Policy) -> Impact:
+        return impact(live, next_pods, Terms(policy, self._snapshot, self._features), self._never_sent)
 
     def _spreads(
-        self, live: LiveWorkload, made: Sequence[MadePod], now: Impact, was: Impact | None
+        self, live: LiveWorkload, next_pods: Sequence[MadePod], now: Impact, was: Impact | None
     ) -> Iterator[Spread]:
         in_force = (was or now).defaults if self._policies.in_force is not None else ()
-        for i, pod in enumerate(made):
-            defaults: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, pod)
-            yield from self._spreading.of(live, pod.raw, defaults, i)
+        for i, next_pod in enumerate(next_pods):
+            defaults: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, next_pod)
+            yield from self._spreading.of(live, next_pod.raw, defaults, i)
 
-    def _foreign(self, made: Sequence[MadePod]) -> str:
-        names = (read_pod(pod.raw).scheduler_name for pod in made)
+    def _foreign(self, next_pods: Sequence[MadePod]) -> str:
+        names = (read_pod(pod.raw).scheduler_name for pod in next_pods)
         return next((name for name in names if name not in self._profiles), "")
 
-    def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
+    def _given(self, live: LiveWorkload, next_pod: MadePod) -> Sequence[object]:
         """Return the constraints that evenkeel has given the newest Pod, if its template has none."""
         newest = live.newest
-        if read_pod(made.raw).constraints or newest is None or not newest.defaulted:
+        if read_pod(next_pod.raw).constraints or newest is None or not newest.defaulted:
             return ()
         return as_list(newest.constraints)
 
-    def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
+    def _judged(self, live: LiveWorkload, next_pods: Sequence[MadePod]) -> Sequence[Workload]:
         """Return the workload for the rules; without its owner, so that they give advice: here somebody reads it."""
         described = live.kept is not None and not live.is_pod  # Else one of its Pods is judged.
-        raw = live.raw if described else made[0].raw if made else None
+        raw = live.raw if described else next_pods[0].raw if next_pods else None
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
         try:
             weigh(workloads)

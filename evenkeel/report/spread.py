@@ -189,8 +189,10 @@ class Spreading:
             makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
             confined = is_confined(cycle.pod, counted.constraint)
-            known = counted if self._snapshot.nodes else None
-            yield Spread(counted.constraint, source, template, known, *nodes, makers, key_of(workload), confined)
+            counted_if_known = counted if self._snapshot.nodes else None
+            yield Spread(
+                counted.constraint, source, template, counted_if_known, *nodes, makers, key_of(workload), confined
+            )
 
     def _of(self, namespace: str) -> _NamespacePods:
         of_namespace = self._namespaces.get(namespace)

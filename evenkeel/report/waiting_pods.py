@@ -89,10 +89,10 @@ def _explained(
     tries = bool(tried_on) and not explanation.feasibility.feasible
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again(tried_on, attempted.cycle, others, profiles=profiles)
+        remake = made_again(tried_on, attempted.cycle, others, profiles=profiles)
         changes = remedies(attempted.cycle, explanation.feasibility)
         outdated = bool(changed_since(group.subject, others))
-        fixes = with_successors(changes, again, outdated=outdated)
+        fixes = with_successors(changes, remake, outdated=outdated)
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
     return group._replace(
         subject=subject, source=attempted.source, explanation=explanation, remedies=fixes, tried=tries

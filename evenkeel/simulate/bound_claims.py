@@ -86,9 +86,13 @@ def with_made(storage: Storage, claims: Sequence[Claim]) -> Storage:
 
 def with_volumes(cycle: Cycle, templates: VolumeTemplates, replicas: int) -> Cycle:
     """Return an attempt for one Pod that has the volumes of all replicas, and of one more."""
-    made = [templates.of_pod(ordinal, 0) for ordinal in (range(replicas + 1) if templates.claims else (0,))]
-    mounts = made[0][0]._replace(volumes=tuple([volume for of_pod, _ in made for volume in of_pod.volumes]))
-    storage = with_made(cycle.storage, [claim for _, claims in made for claim in claims])
+    # Without claim templates all Pods have the same volumes.
+    ordinals = range(replicas + 1) if templates.claims else (0,)
+    volumes_and_claims = [templates.of_pod(ordinal, 0) for ordinal in ordinals]
+    mounts = volumes_and_claims[0][0]._replace(
+        volumes=tuple([volume for of_pod, _ in volumes_and_claims for volume in of_pod.volumes])
+    )
+    storage = with_made(cycle.storage, [claim for _, claims in volumes_and_claims for claim in claims])
     return replace(cycle, pod=replace(cycle.pod, mounts=mounts), snapshot=replace(cycle.snapshot, storage=storage))
 
 

@@ -79,7 +79,6 @@ class DaemonSet:
         return pod.revision != self.revision
 
     def roll_out(self, maker: Maker) -> None:
-        """Begin with a new template."""
         self._makers.append(maker)
         self._move_to(self._ground)
 
@@ -119,22 +118,22 @@ class DaemonSet:
 
         upstream: daemon_controller.go:DaemonSetsController.podsShouldBeOnNode (v1.37)
         """
-        lacking, going = list[str](), list[Pod]()
+        to_make_on, to_delete = list[str](), list[Pod]()
         for node in self._open:
             on_node = self._on.get(node, [])
             active = sorted([pod for pod in on_node if pod.active], key=_age)
             if node not in self._keeping:
-                going += active
+                to_delete += active
             elif node in self._running and not (active if surges else on_node):
-                lacking.append(node)
+                to_make_on.append(node)
             elif not surges:
-                going += active[1:]
+                to_delete += active[1:]
             elif len(active) > 1:
                 # With maxSurge the old Pod goes once the new one is available, or at once if the old one is not ready.
                 new, old = self._by_template(active)
-                replaced = new and old and (new[0].available or not old[0].ready)
-                going += [*new[1:], *(old if replaced else old[1:])]
-        return self._change(lacking, going, state)
+                old_may_go = new and old and (new[0].available or not old[0].ready)
+                to_delete += [*new[1:], *(old if old_may_go else old[1:])]
+        return self._change(to_make_on, to_delete, state)
 
     def _close(self) -> None:
         """Close the nodes that have what they should: one Pod, which is available, or none."""
@@ -145,48 +144,48 @@ class DaemonSet:
                 if on_node and self.is_outdated(on_node[0]):
                     self._outdated[node] = None
 
-    def _replace(self, most: int, state: State) -> bool:
+    def _replace(self, max_unavailable: int, state: State) -> bool:
         """
-        Delete old Pods: those on nodes without an available Pod, and others until `most` nodes lack one.
+        Delete old Pods: those on nodes without an available Pod, and others until `max_unavailable` nodes lack one.
 
         Returns whether there were any.
 
         upstream: update.go:DaemonSetsController.rollingUpdate (v1.37)
         """
-        going, unavailable = list[Pod](), 0
+        to_delete, unavailable = list[Pod](), 0
         for node in self._open:
             new, old = self._by_template(pod for pod in self._on[node] if pod.active)
             if not any(pod.available for pod in (*new, *old)):
                 unavailable += 1
-                going += old
-        drawn = self._drawn(self._outdated, most - unavailable, state)
-        return self._change((), [*going, *(self._on[node][0] for node in drawn)], state)
+                to_delete += old
+        drawn = self._drawn(self._outdated, max_unavailable - unavailable, state)
+        return self._change((), [*to_delete, *(self._on[node][0] for node in drawn)], state)
 
-    def _surge(self, most: int, state: State) -> bool:
+    def _surge(self, max_surge: int, state: State) -> bool:
         """
-        Make new Pods beside old ones: where the old one is not available, and on others until `most` nodes have both.
+        Make new Pods beside old ones: where these are not available, and on others until `max_surge` nodes have both.
 
         Old Pods on nodes that should not run any go as long as enough others are available.  Returns whether there
         were any changes.
 
         upstream: update.go:DaemonSetsController.rollingUpdate (v1.37)
         """
-        lacking, going, surging = list[str](), list[Pod](), 0
+        to_make_on, to_delete, surging = list[str](), list[Pod](), 0
         for node in self._open:
             new, old = self._by_template(pod for pod in self._on[node] if pod.active)
             if old and new:
                 surging += 1
             elif old and node not in self._running:
-                going += old
+                to_delete += old
             elif old and not old[0].available:
-                lacking.append(node)
+                to_make_on.append(node)
         candidates = [node for node in self._outdated if node in self._running]
-        lacking += self._drawn(candidates, most - surging, state)
+        to_make_on += self._drawn(candidates, max_surge - surging, state)
         if len(candidates) < len(self._outdated):
             available = sum(any(pod.available for pod in pods) for pods in self._on.values())
             leaving = [node for node in self._outdated if node not in self._running]
-            going += [self._on[node][0] for node in self._drawn(leaving, available - len(self._running), state)]
-        return self._change(lacking, going, state)
+            to_delete += [self._on[node][0] for node in self._drawn(leaving, available - len(self._running), state)]
+        return self._change(to_make_on, to_delete, state)
 
     def _drawn(self, nodes: Iterable[str], number: int, state: State) -> list[str]:
         """Return `number` of the nodes at random, or all: the controller takes them in any order."""
@@ -202,16 +201,16 @@ class DaemonSet:
             pod for pod in all_pods if self.is_outdated(pod)
         ]
 
-    def _change(self, lacking: Iterable[str], going: Iterable[Pod], state: State) -> bool:
-        """Delete Pods, and make others for nodes; return whether there were any."""
+    def _change(self, to_make_on: Iterable[str], to_delete: Iterable[Pod], state: State) -> bool:
+        """Delete Pods, and make others on nodes; return whether there were any."""
         changed = False
-        for pod in going:
+        for pod in to_delete:
             self._open_node(self._node_of[pod])
             state.delete(pod)
             if not pod.node:
                 self.gone(pod)
             changed = True
-        for node in lacking:
+        for node in to_make_on:
             self._open_node(node)
             pod = state.make(self.maker.on(node), self.revision)
             self._node_of[pod] = node

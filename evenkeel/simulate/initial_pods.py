@@ -101,12 +101,12 @@ def on_added_nodes(
     initial: Mapping[str, Sequence[InitialPod]], grounds: Iterable[Ground]
 ) -> dict[str, tuple[InitialPod, ...]]:
     """Return the Pods that start on each added node: those tied to the node that it is modelled on."""
-    kept: dict[str, tuple[InitialPod, ...]] = {}
+    starting: dict[str, tuple[InitialPod, ...]] = {}
     for name, model in (pair for ground in grounds for pair in ground.like):
         # A node may be modelled on one that was added in an earlier step.
-        on_model = kept[model] if model in kept else initial.get(model, ())
-        kept[name] = tuple([_kept_on(name, pod) for pod in on_model if pod.home and pod.spreads])
-    return kept
+        on_model = starting[model] if model in starting else initial.get(model, ())
+        starting[name] = tuple([_kept_on(name, pod) for pod in on_model if pod.home and pod.spreads])
+    return starting
 
 
 def _kept_on(name: str, pod: InitialPod) -> InitialPod:

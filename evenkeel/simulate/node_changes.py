@@ -121,8 +121,8 @@ def _changed(node: SchedulerNode, step: Step) -> SchedulerNode:
 def _tainted(node: SchedulerNode, taints: Sequence[Taint]) -> SchedulerNode:
     """Return a node with these taints, which replace those of the same key and effect."""
     replaced = {(taint.key, taint.effect) for taint in taints}
-    kept = [taint for taint in node.taints if (taint.key, taint.effect) not in replaced]
-    return node if set(taints) <= set(node.taints) else replace(node, taints=(*kept, *taints))
+    other_taints = [taint for taint in node.taints if (taint.key, taint.effect) not in replaced]
+    return node if set(taints) <= set(node.taints) else replace(node, taints=(*other_taints, *taints))
 
 
 def _with_more(ground: Ground, step: Step) -> Ground:

@@ -472,9 +472,15 @@ def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> DrainR
 def _held(drains: Sequence[Drained], runs: int) -> Iterator[HeldEviction]:
     """Yield what keeps drains from their end, the most frequent first, with the Pods that are kept."""
     for eviction, share in shares([drained.held for drained in drains] or [()]).items():
-        of_runs = [kept for drained in drains if (kept := [pod for pod in drained.kept if pod.eviction == eviction])]
-        names = [{f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept} for kept in of_runs]
-        asked = zip(*(kept[0].budgets for kept in of_runs), strict=True)  # All Pods of a run ask at the same time.
+        of_runs = [
+            kept_pods for drained in drains if (kept_pods := [pod for pod in drained.kept if pod.eviction == eviction])
+        ]
+        names = [
+            {f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept_pods}
+            for kept_pods in of_runs
+        ]
+        # All Pods of a run ask at the same time, so the first stands for all.
+        statuses_by_budget = zip(*(kept_pods[0].budgets for kept_pods in of_runs), strict=True)
         budgets = [
             BudgetNumbers(
                 name=statuses[0].name,
@@ -486,7 +492,7 @@ def _held(drains: Sequence[Drained], runs: int) -> Iterator[HeldEviction]:
                 allowed=ranged(status.allowed for status in statuses),
                 untold=statuses[0].untold,
             )
-            for statuses in asked
+            for statuses in statuses_by_budget
         ]
         pods = {name: share_of_runs * len(of_runs) / runs for name, share_of_runs in shares(names).items()}
         yield HeldEviction(eviction.node, share, eviction.budgets, pods, tuple(budgets))

@@ -66,9 +66,9 @@ def _late_pods(plan: Plan) -> LatePods:
     (named,) = plan.named
     bound = [pod for on_node in plan.start.by_node.values() for pod in on_node]
     initial = (*plan.start.waiting, *(pod for pod in bound if pod.revision < 0))
-    own = Counter(pod.revision for pod in (*plan.start.waiting, *bound) if pod.spreads)
-    missing = sum(max(0, found.desired - own[i]) for i, found in enumerate(named.sets))
-    makers = [*(found.maker for found in named.sets), *(pod.maker for pod in initial)]
+    own_pods = Counter(pod.revision for pod in (*plan.start.waiting, *bound) if pod.spreads)
+    missing = sum(max(0, replica_set.desired - own_pods[i]) for i, replica_set in enumerate(named.sets))
+    makers = [*(replica_set.maker for replica_set in named.sets), *(pod.maker for pod in initial)]
     return LatePods(initial, missing, frozenset(maker.of_class for maker in makers if maker is not None))
 
 
@@ -106,7 +106,7 @@ def _only_room_decides(plan: Plan, framework: Framework, late: LatePods) -> bool
     (named,) = plan.named
     cycle, start = framework.cycle, plan.start
     affinity, volumes = cycle.pod.pod_affinity, named.makers[0].volumes
-    late_affinities = [of.pod.pod_affinity for of in late.classes]
+    late_affinities = [pod_class.pod.pod_affinity for pod_class in late.classes]
     own_pods_unreachable = any(pod.revision >= 0 for name in start.ground.lost for pod in start.by_node.get(name, ()))
     return not (
         len(framework.spread.hard.counts) > 1
@@ -132,7 +132,10 @@ class _Room:
         cycle = framework.cycle
         self._nodes, self._usage = cycle.snapshot.nodes, cycle.snapshot.usage
         self._open = framework.usable & framework.spread.hard.labelled & ~framework.kept_off()
-        late_requests = [*(pod.requests for pod in late.initial), *(of.pod.requests for of in late.classes)]
+        late_requests = [
+            *(pod.requests for pod in late.initial),
+            *(pod_class.pod.requests for pod_class in late.classes),
+        ]
         self._requests = _largest([cycle.requests, *late_requests])
 
     def suffices(self, nodes: NodeSet, wanted: int) -> bool:

@@ -162,8 +162,8 @@ def _changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClas
         if constraint.index in own_selectors
     ]
     softened = _softened(of_class.pod.pod_affinity, before.pod.pod_affinity, changed.pod.pod_affinity)
-    asked = replace(asking_as(of_class.pod, changed.pod), pod_affinity=softened)
-    return replace(of_class, pod=asked, constraints=tuple(constraints))
+    pod = replace(asking_as(of_class.pod, changed.pod), pod_affinity=softened)
+    return replace(of_class, pod=pod, constraints=tuple(constraints))
 
 
 def _softened(own: PodAffinity | None, before: PodAffinity | None, after: PodAffinity | None) -> PodAffinity | None:

@@ -482,8 +482,8 @@ class SimulatedRun:
     @property
     def waiting_anew(self) -> Counter[str]:
         """By workload that is not named, the Pods to be made once those that they replace are gone."""
-        going = [pod for pod in self.state.terminating if pod.maker is not None and pod.maker.replaces]
-        return Counter(pod.source for pod in going if pod.revision < 0)
+        to_be_replaced = [pod for pod in self.state.terminating if pod.maker is not None and pod.maker.replaces]
+        return Counter(pod.source for pod in to_be_replaced if pod.revision < 0)
 
 
 def _controller(named: Named, pods: list[Pod], ground: Ground) -> Deployment | StatefulSet | DaemonSet | Job:

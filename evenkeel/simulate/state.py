@@ -308,13 +308,13 @@ class State:
     def schedule_each(self) -> bool:
         """Try each of the waiting Pods once, in their order; return whether anything came of it."""
         tried: dict[Pod, bool] = {}
-        again: list[Pod] = []
+        try_later: list[Pod] = []
         for pod in iter(self.waiting.pop, None):
             if pod in tried:  # It is active again, as another Pod may have let it in: that is for the next time.
-                again.append(pod)
+                try_later.append(pod)
             else:
                 tried[pod] = self._schedule(pod)
-        for pod in again:
+        for pod in try_later:
             self.waiting.try_again(pod)
         return any(tried.values())
 
@@ -489,8 +489,10 @@ class State:
     def cycle_of(self, pod: Pod, snapshot: Snapshot | None = None) -> Cycle:
         """Return the attempt to place a Pod now, with its own volumes; `snapshot` is the cluster now, if known."""
         cycle = self._cycle(pod.of_class, snapshot) if snapshot is not None else self.cycle(pod.of_class)
-        own = replace(cycle.pod, mounts=pod.mounts or NO_MOUNTS, name=str(pod.serial), nominated_node=pod.nominated)
-        return replace(cycle, pod=own)
+        with_own_volumes = replace(
+            cycle.pod, mounts=pod.mounts or NO_MOUNTS, name=str(pod.serial), nominated_node=pod.nominated
+        )
+        return replace(cycle, pod=with_own_volumes)
 
     def _cycle(self, of_class: PodClass, snapshot: Snapshot) -> Cycle:
         return of_class.cycle(replace(snapshot, nodes=self.ground.nodes), self.features)

@@ -251,9 +251,9 @@ def _total(total: Sum, lost: str) -> str:
         (total.missing, "is missing", "are missing"),
     )
     words = [_counted(number, one, many) for number, one, many in ends if number.most]
-    said = _counted(total.lost, f"Pod is {lost}", f"Pods are {lost}") if total.lost.most else f"No Pod is {lost}"
+    beginning = _counted(total.lost, f"Pod is {lost}", f"Pods are {lost}") if total.lost.most else f"No Pod is {lost}"
     look = Look.ERROR if total.more.most or total.missing.most else Look.GOOD if total.lost.most else ""
-    return Styled(look, f"{said}{': ' if words else ''}{', '.join(words)}.")
+    return Styled(look, f"{beginning}{': ' if words else ''}{', '.join(words)}.")
 
 
 def _whole(whole: Sequence[WorkloadResult], lost: str, *, more: bool) -> str:
@@ -488,8 +488,8 @@ def held_lines(held: Iterable[HeldEviction]) -> Iterator[TextLine]:
     for names, evictions in by_budgets.items():
         ends = "fails" if len(names) > 1 else "never finishes"
         for eviction in evictions[:MOST_REASONS]:
-            said = f"The {DRAIN} {ends}{but_in_all(eviction.share)}: {_keeping(eviction)}."
-            yield Styled(Look.ERROR, said)
+            line = f"The {DRAIN} {ends}{but_in_all(eviction.share)}: {_keeping(eviction)}."
+            yield Styled(Look.ERROR, line)
         if len(evictions) > MOST_REASONS:
             yield f"  and the same on {len(evictions) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in evictions[0].budgets)
