@@ -313,9 +313,10 @@ def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> st
         return ""
     counts, outcome = [domain.match_num for domain in domains], outcomes.pop()
     least, most = min(counts), max(counts)
-    pods = (
-        f"{least:,} to {most:,} Pods each" if least < most else f"{number_of(most, 'Pod')} each" if most else "no Pods"
-    )
+    if least < most:
+        pods = f"{least:,} to {most:,} Pods each"
+    else:
+        pods = f"{number_of(most, 'Pod')} each" if most else "no Pods"
     return f"{len(domains):,} nodes, {pods}: {'all pass' if outcome == 'passes' else f'each {outcome}'}"
 
 
@@ -543,8 +544,11 @@ def _price(explained: Explained) -> str:
     """Return what a change in the template entails, and whether that was simulated."""
     if not explained.simulated:
         return _NOT_TRIED
+    # One for each rollout that was tried, False where the limit of placements was reached.
     simulated = [proposal.rollout.known for proposal in explained.proposals if proposal.rollout is not None]
-    return _ROLLOUT_SIMULATED if any(simulated) else _REPLACES if simulated else _NOT_SIMULATED
+    if any(simulated):
+        return _ROLLOUT_SIMULATED
+    return _REPLACES if simulated else _NOT_SIMULATED
 
 
 _REPLACES = "which replaces its Pods"

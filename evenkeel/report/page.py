@@ -394,7 +394,9 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
     """Return the chart of Pods per domain: a bar for each; for many domains, a bar for each number of Pods."""
     constraint, counted = spread.constraint, spread.counted
     many = counted is not None and len(counted.eligible) > MOST_SHOWN
-    bars = [] if counted is None else list(_by_number(counted) if many else _by_domain(counted, spread.closed))
+    bars: list[tuple[str, int, str]] = []
+    if counted is not None:
+        bars = list(_by_number(counted) if many else _by_domain(counted, spread.closed))
     widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE_REPORT
     limit = counted.min_match_num + constraint.max_skew if counted is not None else 0
     source = "" if spread.source == FROM_POD else f", from the {spread.source}"

@@ -216,7 +216,7 @@ class Spreading:
         )
 
     def _closed_domains(self, key: str, counted: NodeSet, shut: NodeSet) -> tuple[str, ...]:
-        """Return the domains of which every node that counts is shut; found once for Pods of the same nodes."""
+        """Return the domains in which all nodes that count are shut; computed once for the same sets of nodes."""
         closed = self._closed.get((key, counted, shut))
         if closed is None:
             nodes = self._snapshot.nodes

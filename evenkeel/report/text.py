@@ -111,7 +111,9 @@ def answer_word(answer: WebhookAnswer | None) -> str:
     if answer.not_sent:
         return NOT_SENT
     outcome = answer.outcome if answer.allowed else Outcome.DENIED
-    return Styled("" if outcome in QUIET else Look.WARNING if answer.allowed else Look.ERROR, str(outcome))
+    if outcome in QUIET:
+        return Styled("", str(outcome))
+    return Styled(Look.WARNING if answer.allowed else Look.ERROR, str(outcome))
 
 
 # Groups
@@ -146,7 +148,9 @@ def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]
             summary.lost,
         )
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        contact = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
+        contact: tuple[str, ...] = ()
+        if of_namespaces:
+            contact = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),)
         yield "-" if name is None else one_line(name, NAME_COLUMN), *words, _loss(summary.loss), *contact
 
 

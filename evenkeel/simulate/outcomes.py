@@ -309,7 +309,7 @@ class _After:
         return self.whys[alike]
 
     def _holding(self, pod: Pod) -> Iterator[int]:
-        """Yield the hard constraints without each of which a Pod would find a node."""
+        """Yield the index of each hard constraint that alone keeps a Pod from a node."""
         of_class = pod.of_class
         if of_class.waits:
             return

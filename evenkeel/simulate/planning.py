@@ -142,7 +142,8 @@ def planned(
 ) -> Planned:
     """Return the plan of one workload, as `planned_workloads` does; `stored` is the workload before it is applied."""
     key = ObjectRef.of(raw).key
-    before, from_file = {key: stored} if stored is not None else {}, {key} if applied else NONE_APPLIED
+    before = {key: stored} if stored is not None else {}
+    from_file = {key} if applied else NONE_APPLIED
     return planned_workloads(
         [raw], cluster, steps, kinds, applied=from_file, stored=before, defaults=defaults, profiles=profiles
     )

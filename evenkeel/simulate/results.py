@@ -450,7 +450,7 @@ def _worst_first(workload: WorkloadResult) -> tuple[bool, bool, int, int, int, s
 
 def _sum(name: str, workloads: Iterable[Sequence[WorkloadOutcome]], runs: int) -> Sum:
     """Return the sums over workloads; each is a list of its outcomes, by run."""
-    by_run = list(zip(*workloads, strict=True)) or [()] * runs
+    by_run = list(zip(*workloads, strict=True)) or [()] * runs  # zip of no workloads has no runs
     return Sum(
         name,
         ranged(sum(not outcome.whole for outcome in of_run) for of_run in by_run),

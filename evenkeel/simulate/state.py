@@ -68,7 +68,7 @@ class State:
     ) -> None:
         self.begun, self.random, self.ground, self._make_room = start, random, start.ground, make_room
         self.placements, self.most_placements = 0, most_placements
-        self.stirred = set[str]()  # workloads of which a Pod has changed
+        self.stirred = set[str]()  # workloads whose controllers may have to act, as one of their Pods has changed
         self.features, self.now = start.features, start.now
         self.usage: dict[str, Usage] = dict(start.snapshot.usage)
         # Pods that constraints count: by namespace and label set, how many on each node.

@@ -2,8 +2,8 @@
 Which of several best nodes kube-scheduler takes.
 
 Up to 1.34 all are equally likely.  Since 1.35 it is the root of a heap of the candidates: the first of the best in the
-order in which the heap's tree is gone through, root, left, right.  Candidates are in the order in which they passed,
-which is that of the node tree but for a race of workers, each of which takes some nodes in a row.
+tree of the heap, in the order root, left, right.  The heap is made of the candidates in the order in which they passed.
+That is the order of the node tree, except that several workers race, each of which takes some nodes in a row.
 """
 
 from __future__ import annotations

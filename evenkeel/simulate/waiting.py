@@ -32,7 +32,8 @@ def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) 
     """
     Return for each of the attempts whether its Pod gets a node, when all are placed in `snapshot`, none preempting.
 
-    Attempts that are one object are of Pods that are alike.  After `most_placements` the others get none.
+    The same object as an attempt several times means several Pods that are alike.  After `most_placements` no further
+    Pod gets a node.
     """
     return placed_in(attempts, snapshot, most_placements)[0]
 
