@@ -48,16 +48,16 @@ def _note(note: Note) -> dict[str, object]:
 
 
 def _finding(located: Located) -> dict[str, object]:
-    named = located.object
+    ref = located.object
     return {
         **fields(located, "file", "line", "column"),
         "source": located.source or None,
         "object": None
-        if named is None
+        if ref is None
         else {
-            **fields(named, "api_version", "kind"),
-            "namespace": named.namespace or None,
-            "name": named.name or None,
+            **fields(ref, "api_version", "kind"),
+            "namespace": ref.namespace or None,
+            "name": ref.name or None,
         },
         **finding_json(located.finding),
         "fixable": located.finding.edit is not None,

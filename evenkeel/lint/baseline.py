@@ -30,34 +30,30 @@ class BaselineError(ValueError):
 
 
 class Entry(NamedTuple):
-    """What is accepted; `line` is its line in the baseline, from 1, and `quoted` the text of that line."""
+    """A finding or problem that is accepted."""
 
-    file: str
-    object: str
+    file: str  # relative to the folder of the baseline
+    object: str  # "" for a problem
     rule: str
-    id: str
-    line: int
-    quoted: str
+    id: str  # the fingerprint
+    line: int  # in the baseline, from 1
+    quoted: str  # the text of that line
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """
-    The new findings and problems in a file, the number of accepted ones, and the entries that accept nothing.
-
-    `before` is the number of those that were there before the change.
-    """
+    """What is new in a file, and how much a baseline accepts of the rest."""
 
     new: list[Located]
-    problems: list[Problem]
-    count: int
+    problems: list[Problem]  # new ones
+    count: int  # findings and problems that the baseline accepts
     unused: list[Entry]
-    before: int = 0
+    before: int = 0  # findings and problems that were there before the change
 
     def since(self, before: Accepted) -> Accepted:
         """Return what the same file did not have before the change; each result from `before` accepts one."""
-        left = Counter(map(fingerprint, acceptable(before.new, before.problems)))
-        new, problems = list(_not_in(left, self.new)), list(_not_in(left, self.problems))
+        unmatched = Counter(map(fingerprint, acceptable(before.new, before.problems)))
+        new, problems = list(_not_in(unmatched, self.new)), list(_not_in(unmatched, self.problems))
         unused = [entry for entry in self.unused if entry not in before.unused]
         accepted = len(self.new) + len(self.problems) - len(new) - len(problems)
         return Accepted(new, problems, self.count, unused, accepted)
@@ -72,26 +68,26 @@ class Baseline:
     def accept(self, file: str, located: Iterable[Located], problems: Iterable[Problem] = ()) -> Accepted:
         """Match the findings and problems in `file` with its entries.  Each entry accepts one."""
         entries = self.entries.get(file, ())
-        left, unused = Counter(entry.id for entry in entries), list[Entry]()
-        new, new_problems = list(_not_in(left, located)), list(_not_in(left, problems))
+        unmatched, unused = Counter(entry.id for entry in entries), list[Entry]()
+        new, new_problems = list(_not_in(unmatched, located)), list(_not_in(unmatched, problems))
         for entry in entries:
-            if left[entry.id] > 0:
-                left[entry.id] -= 1
+            if unmatched[entry.id] > 0:
+                unmatched[entry.id] -= 1
                 unused.append(entry)
         return Accepted(new, new_problems, len(entries) - len(unused), unused)
 
 
-def _not_in(left: Counter[str], new: Iterable[LocatedOrProblem]) -> Iterator[LocatedOrProblem]:
-    """Yield the findings for which the baseline has nothing `left`; take away one for each that it has."""
+def _not_in(unmatched: Counter[str], new: Iterable[LocatedOrProblem]) -> Iterator[LocatedOrProblem]:
+    """Yield the results that nothing `unmatched` accepts.  Each of the others uses up one fingerprint of it."""
     for result in new:
-        if left and left[key := fingerprint(result)] > 0:
-            left[key] -= 1
+        if unmatched and unmatched[key := fingerprint(result)] > 0:
+            unmatched[key] -= 1
         else:
             yield result
 
 
 def acceptable(located: Iterable[Located], problems: Iterable[Problem]) -> list[Located | Problem]:
-    """Return the findings, and the problems that last."""
+    """Return what a baseline may accept: all findings, and the problems that last."""
     return [*located, *(problem for problem in problems if problem.lasting)]
 
 
@@ -104,9 +100,9 @@ def fingerprint(result: Located | Problem) -> str:
 
 def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     """Return the finding for an entry of the baseline `name` that accepts nothing."""
-    named = "a problem" if entry.rule == PROBLEM else entry.rule
-    what = f"{named} on {entry.object}" if entry.object else named
-    message = f"this entry accepts nothing: {entry.file} no longer has {what}"
+    accepted = "a problem" if entry.rule == PROBLEM else entry.rule
+    subject = f"{accepted} on {entry.object}" if entry.object else accepted
+    message = f"this entry accepts nothing: {entry.file} no longer has {subject}"
     fix = "delete this entry, or write the baseline again with --write-baseline, which accepts all that it finds then"
     finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1
@@ -114,19 +110,19 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
 
 
 def baseline_text(results: Iterable[tuple[str, Located | Problem]]) -> str:
-    """Return the text of a baseline that accepts all of `found`: names of files with a finding or a problem."""
+    """Return a baseline that accepts `results`, each with its file as the baseline names it."""
     entries = sorted((file, *_named(result), fingerprint(result)) for file, result in results)
     lines = (json.dumps(dict(zip(_BASELINE_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
 
 
 def _named(result: Located | Problem) -> tuple[str, str]:
-    """Return the object, and the rule."""
+    """Return the object and the rule, as an entry has them."""
     return ("", PROBLEM) if isinstance(result, Problem) else (str(result.object or ""), result.finding.rule)
 
 
 def read_baseline(text: str) -> Baseline:
-    """Return the baseline in `text`.  BaselineError if it is not a baseline."""
+    """BaselineError if the text is not a baseline."""
     try:
         document = as_mapping(json.loads(text))
         (root,) = spans(text, [("findings",)])
@@ -141,7 +137,7 @@ def read_baseline(text: str) -> Baseline:
         if not all(isinstance(text, str) for text in texts):
             raise BaselineError(f"findings[{number}]: must have {', '.join(_BASELINE_FIELDS)}, each of them a string")
         line, _ = lines.position(root.spans_to(("findings", number))[-1].start)
-        file, named, rule, identity = map(str, texts)
-        entry = Entry(file, named, rule, identity, line, lines.line(line))
+        file, obj, rule, identity = map(str, texts)
+        entry = Entry(file, obj, rule, identity, line, lines.line(line))
         entries[entry.file].append(entry)
     return Baseline(dict(entries))

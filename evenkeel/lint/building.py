@@ -32,7 +32,7 @@ from webhook.kubernetes.scalars import DocumentError
 BUILD_SECONDS = 60  # for one, which may fetch a base
 SECONDS_TO_END = 2
 _ERROR = re.compile(r"\berror\b", re.IGNORECASE)
-_KLOG = re.compile(r'^[EFIW]\d{4} [^]]*\] (?:"command failed" err="?)?')  # the time and the process, before the message
+_KLOG = re.compile(r'^[EFIW]\d{4} [^]]*\] (?:"command failed" err="?)?')  # time and process, before a kubectl message
 _KUSTOMIZE_PROGRAMS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _HELM_PROGRAMS = (("helm", "template"),)
 Process = subprocess.Popen[bytes]
@@ -40,17 +40,18 @@ _FOLDERS_RENDERED = ("templates", "charts", "crds")
 
 
 def chart_roots(files: Iterable[str], read_file: ReadFile) -> Mapping[str, tuple[str, ...]]:
-    """Return the files of the charts that files belong to, each with what it is rendered from; no libraries."""
+    """Return the Chart.yaml of each chart that has one of the files, with what it is rendered from; no libraries."""
     roots = dict[str, tuple[str, ...]]()
     for folder in dict.fromkeys(os.path.dirname(file) for file in files):
-        of_charts = [above for above in _from(folder) if os.path.isfile(os.path.join(above, CHART))]
-        chart = os.path.join(of_charts[-1], CHART) if of_charts else ""  # others stand within it
+        chart_folders = [above for above in _upwards(folder) if os.path.isfile(os.path.join(above, CHART))]
+        # The outermost: charts within it are built with it.
+        chart = os.path.join(chart_folders[-1], CHART) if chart_folders else ""
         if chart and chart not in roots and _can_be_installed(read_file(chart) or ""):
-            roots[chart] = tuple(_rendered(of_charts[-1]))
+            roots[chart] = tuple(_rendered(chart_folders[-1]))
     return roots
 
 
-def _from(folder: str) -> Iterator[str]:
+def _upwards(folder: str) -> Iterator[str]:
     """Yield a folder and those above it, up to the top of the repository."""
     yield folder
     while not os.path.exists(os.path.join(folder, ".git")) and (above := os.path.dirname(folder)) != folder:
@@ -73,16 +74,12 @@ def _can_be_installed(text: str) -> bool:
     return "name" in chart and chart.get("type") != "library"
 
 
-def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int, of_helm: Sequence[str] = ()) -> Iterator[Build]:
-    """
-    Yield a build of each file in `roots`, which gives its sources; up to `at_once` in parallel.
-
-    `of_helm` are further arguments for helm.
-    """
+def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int, helm_options: Sequence[str] = ()) -> Iterator[Build]:
+    """Yield a build of each file in `roots`, which gives its sources; up to `at_once` in parallel."""
     running = _Running()
     with ThreadPoolExecutor(at_once) as pool:
         try:
-            yield from pool.map(lambda file: _build(file, roots[file], of_helm, running), roots)
+            yield from pool.map(lambda file: _build(file, roots[file], helm_options, running), roots)
         except BaseException:  # such as Ctrl-C, of which a program in another session is not told
             pool.shutdown(wait=False, cancel_futures=True)
             running.end()
@@ -126,17 +123,18 @@ class _Running:
             _end(process)
 
 
-def _build(file: str, sources: Sequence[str], of_helm: Sequence[str], running: _Running) -> Build:
-    """Build one; a failure, and a build that takes more than BUILD_SECONDS, has a reason."""
+def _build(file: str, sources: Sequence[str], helm_options: Sequence[str], running: _Running) -> Build:
+    """Build one file.  If that fails, or takes more than BUILD_SECONDS, the build has a reason and no text."""
     unbuilt = Build(file, tuple(sources))
     programs = _HELM_PROGRAMS if unbuilt.is_chart else _KUSTOMIZE_PROGRAMS
     program = next((program for program in programs if shutil.which(program[0])), None)
     if program is None:
         return replace(unbuilt, reason=f"{' or '.join(name for name, _ in programs)} is not on the PATH")
     folder = os.path.dirname(file) or os.curdir
+    # A name that begins with a dash would be taken for an option.
     command = (*program, os.path.join(os.curdir, folder) if folder.startswith("-") else folder)
     try:
-        text, reason = _output([*command, *(of_helm if unbuilt.is_chart else ())], running)
+        text, reason = _output([*command, *(helm_options if unbuilt.is_chart else ())], running)
     except OSError as error:
         text, reason = "", error.strerror or str(error)
     return replace(unbuilt, command=command, text=text, reason=reason)
@@ -160,8 +158,8 @@ def _output(command: Sequence[str], running: _Running) -> tuple[str, str]:
             running.discard(process)
         for written in (output, errors):
             written.seek(0)
-        text, said = (written.read().decode("utf-8", "replace") for written in (output, errors))
-    return (text, "") if status == 0 and text.strip() else ("", _reason(said) or f"exit code {status}, no object")
+        text, error_text = (written.read().decode("utf-8", "replace") for written in (output, errors))
+    return (text, "") if status == 0 and text.strip() else ("", _reason(error_text) or f"exit code {status}, no object")
 
 
 def _end(process: Process) -> None:
@@ -175,8 +173,8 @@ def _end(process: Process) -> None:
         process.wait()
 
 
-def _reason(said: str) -> str:
-    """Return the error in what a command said, without what differs from run to run."""
-    lines = [_KLOG.sub("", line).strip() for line in said.splitlines()]
-    named = [line for line in lines if _ERROR.search(line)] or [line for line in lines if line]
-    return one_line(named[0], LINE_LIMIT) if named else ""
+def _reason(error_text: str) -> str:
+    """Return the first line with an error, or else the first line, without what differs from run to run."""
+    lines = [_KLOG.sub("", line).strip() for line in error_text.splitlines()]
+    errors = [line for line in lines if _ERROR.search(line)] or [line for line in lines if line]
+    return one_line(errors[0], LINE_LIMIT) if errors else ""

@@ -10,17 +10,13 @@ CHART, VALUES_FILE = "Chart.yaml", "values.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """
-    What a command makes of the kustomization or chart in `file`.
+    """What a command makes of a kustomization or chart."""
 
-    `sources` are the files of the input that it is built from.  `text` is "" if it was not built, for `reason`.
-    """
-
-    file: str
-    sources: tuple[str, ...]
-    command: tuple[str, ...] = ()
-    text: str = ""
-    reason: str = ""
+    file: str  # kustomization.yaml or Chart.yaml
+    sources: tuple[str, ...]  # the files of the input that it is built from
+    command: tuple[str, ...] = ()  # () if none was run
+    text: str = ""  # "" if it was not built
+    reason: str = ""  # why it was not built
 
     @property
     def is_chart(self) -> bool:
@@ -38,6 +34,6 @@ class Build:
         return f"{folder}{slash}{name}"
 
     def renders(self, template: str) -> bool:
-        """Return whether helm says that it rendered a template, the file of which is a source."""
+        """Return whether helm says that it rendered the file of a template."""
         lines = (line for line in self.text.splitlines() if line.startswith("# Source: "))
         return any(self.beside(line.partition("/")[2].rstrip()) == template for line in lines)

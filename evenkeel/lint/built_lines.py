@@ -52,9 +52,9 @@ def in_sources(judged: JudgedFile, build: Build, read_file: ReadFile, judge_sour
     """
     Return the result of a build with each finding at the line that it comes from.
 
-    Where no line, or more than one, may have caused a finding, it stands at the beginning of the template or of the
-    kustomization.  A comment at the line suppresses it.  A repair stays where the line is in an object from which one
-    object alone is built, and `judge_source` finds the same there, with the same repair.
+    If no line, or more than one, may have caused a finding, it stands at the beginning of the template or of the
+    kustomization.  A comment at the line suppresses it.  A repair stays if only one object is built from the object
+    with the line, and `judge_source` finds the same there, with the same repair.
     """
     sources = _Sources(build, read_file, judge_source)
     findings, suppressed = list[Located](), judged.suppressed
@@ -102,25 +102,29 @@ class _Sources:
         if located.address is None:
             return
         path, obj = located.finding.path, self._built(located.address)
+        paths_in_source = _in_constraints if FIELD in path[:-1] else _at_path
         for item in self._items:
             if not self._may_become(item.value, obj):
                 continue
-            for there in (_in_constraints if FIELD in path[:-1] else _at_path)(obj, path, item.value, agree):
-                root = spans(item.chunk.text, [(*item.address.path, *there)])[item.address.document]
-                edit = self._edit_of(item, located.finding, there) if agree is eq else None
-                what = located.finding._replace(path=there, edit=edit), located.object, located.identity
-                moved = placed(item.file, item.lines, item.chunk, root, item.address, *what)
+            for source_path in paths_in_source(obj, path, item.value, agree):
+                root = spans(item.chunk.text, [(*item.address.path, *source_path)])[item.address.document]
+                edit = self._edit_of(item, located.finding, source_path) if agree is eq else None
+                finding = located.finding._replace(path=source_path, edit=edit)
+                moved = placed(
+                    item.file, item.lines, item.chunk, root, item.address, finding, located.object, located.identity
+                )
                 moved = moved._replace(source=self._command)
                 yield _SourceLine(moved, self._is_suppressed(moved, item.lines.text))
 
-    def _edit_of(self, item: _SourceValue, finding: Finding, there: FieldPath) -> Edit | None:
+    def _edit_of(self, item: _SourceValue, finding: Finding, source_path: FieldPath) -> Edit | None:
         """Return the repair of the same finding on an object of a source; None if it may not repair the build."""
         if finding.edit is None or sum(self._may_become(item.value, obj) for obj in self._objects_built) != 1:
             return None
-        for own in self._judge_source(item.file):
-            same = (own.address, own.finding.rule, own.finding.path) == (item.address, finding.rule, there)
-            if same and own.finding.edit is not None and own.finding.edit.value == finding.edit.value:
-                return own.finding.edit
+        for judged in self._judge_source(item.file):
+            rule, path, edit = judged.finding.rule, judged.finding.path, judged.finding.edit
+            same = (judged.address, rule, path) == (item.address, finding.rule, source_path)
+            if same and edit is not None and edit.value == finding.edit.value:
+                return edit
         return None
 
     def _in_template(self, located: Located) -> Iterator[_SourceLine]:
@@ -131,8 +135,8 @@ class _Sources:
         for number, line in enumerate((self._read_file(file) or "").splitlines(), 1):
             if line.strip() == located.quoted.strip():
                 column, end = len(line) - len(line.lstrip()) + 1, len(line.rstrip()) + 1
-                there = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)
-                yield _SourceLine(_unrepaired(there._replace(source=self._command)))  # Helm keeps comments.
+                moved = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)
+                yield _SourceLine(_unrepaired(moved._replace(source=self._command)))  # Helm keeps comments.
 
     def _template(self, located: Located) -> str:
         """Return the file of the template, which helm names below the chart's name; "" if there is none."""
@@ -170,8 +174,10 @@ class _Sources:
         """Return whether the object may be built from a value, which is one of its kind and name, or none at all."""
         if "kind" not in as_mapping(source):
             return True
-        (kind, name), (of_kind, of_name) = (texts_at(each, "kind", "metadata.name") for each in (source, obj))
-        return kind == of_kind and (name == of_name or (self._renames and bool(name) and name in of_name))
+        kind, name = texts_at(source, "kind", "metadata.name")
+        built_kind, built_name = texts_at(obj, "kind", "metadata.name")
+        renamed = self._renames and bool(name) and name in built_name
+        return kind == built_kind and (name == built_name or renamed)
 
     @cached_property
     def _renames(self) -> bool:
@@ -197,16 +203,16 @@ def _commented(text: str) -> Mapping[int, frozenset[str]]:
 
 
 def _is_within(source: object, built: object) -> bool:
-    """Return whether a build adds nothing but members of objects."""
+    """Return whether the built value is the source's, but for members that the build adds to objects."""
     if isinstance(source, dict) and isinstance(built, dict):
         return all(name in built and _is_within(value, built[name]) for name, value in source.items())
     return source == built
 
 
 def _at_path(obj: Mapping[str, object], path: FieldPath, item: object, agree: Agree) -> Iterator[FieldPath]:
-    """Yield the path if its value is there in an object, too; where it is absent, if it is absent in both."""
-    there = _there(obj, path)
-    same = agree(value_at(item, path), value_at(obj, path)) if there == path else _there(item, path) == there
+    """Yield the path if `item` is an object that has the same value there, or lacks it as `obj` does."""
+    present = _present_part(obj, path)
+    same = agree(value_at(item, path), value_at(obj, path)) if present == path else _present_part(item, path) == present
     if "kind" in as_mapping(item) and same:
         yield path
 
@@ -216,19 +222,23 @@ def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object, ag
     Yield the path of the same value in a constraint with the same keys; where the field is absent, that of each such
     constraint without it.
     """
-    at = _constraint_in(path)
-    constraint, below = value_at(obj, at), path[len(at) :]
-    there = _there(constraint, below)
+    constraint_path = _constraint_in(path)
+    constraint, below = value_at(obj, constraint_path), path[len(constraint_path) :]
+    present = _present_part(constraint, below)
     for fragment in fragments_in(item, every_text=False):
         for i, written in enumerate(fragment.constraints if isinstance(fragment, Fragment) else ()):
             if _pair(written) != _pair(constraint):
                 continue
-            if agree(value_at(written, there), value_at(constraint, there)) if there else not _there(written, below):
+            if present:
+                same = agree(value_at(written, present), value_at(constraint, present))
+            else:
+                same = not _present_part(written, below)
+            if same:
                 yield (*fragment.path, i, *below)
 
 
-def _there(value: object, path: FieldPath) -> FieldPath:
-    """Return as much of a path as there is in a value."""
+def _present_part(value: object, path: FieldPath) -> FieldPath:
+    """Return the longest beginning of a path that leads to something in a value."""
     while path and value_at(value, path) is None:
         path = path[:-1]
     return path
@@ -254,8 +264,8 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
     """
     Yield the results with each finding in that of its file; once, and the gravest, where several builds have it.
 
-    What does something on one build is of use: that it does nothing is reported only where all builds agree.  So does a
-    repair stay, also of those builds that failed.
+    That something has no effect is reported only where all builds say so.  A repair stays only where all builds agree
+    on it, those that failed included.
     """
     by_file: dict[str, dict[tuple[object, ...], Located]] = {judged.file: {} for judged in results}
     builds = [*builds]
@@ -263,27 +273,29 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
     goes_into = Counter(file for build in builds for file in build.sources)
     idle, repairs = Counter[object](), defaultdict[object, list[Edit | None]](list)
     for judged in results:
-        times = Counter[tuple[object, ...]]()
+        repeats = Counter[tuple[object, ...]]()
         for located in judged.found:
-            first, finding = (located.line, located.column) == (1, 1), located.finding
-            what = (finding.rule, finding.message, located.identity if first else "")
-            place = (located.file, located.line, located.column, *what)
-            times[place] += 1
-            key, of_file = (*place, times[place]), by_file[located.file if located.file in by_file else judged.file]
+            at_beginning, finding = (located.line, located.column) == (1, 1), located.finding
+            told = (finding.rule, finding.message, located.identity if at_beginning else "")
+            place = (located.file, located.line, located.column, *told)
+            # The second of two equal findings of one build is another finding, not the first once more.
+            repeats[place] += 1
+            key = (*place, repeats[place])
+            findings_in_file = by_file[located.file if located.file in by_file else judged.file]
             says_idle = bool(finding.idle) or finding.rule == UNUSED_SUPPRESSION
             idle[key] += says_idle and bool(built_from[located.file])
             repairs[key].append(finding.edit)
-            if finding.severity.rank < of_file.setdefault(key, located).finding.severity.rank:
-                of_file[key] = located
+            if finding.severity.rank < findings_in_file.setdefault(key, located).finding.severity.rank:
+                findings_in_file[key] = located
     for judged in results:
-        kept = [
+        findings = [
             located if _all_repair(repairs[key], goes_into[located.file]) else _unrepaired(located)
             for key, located in by_file[judged.file].items()
             if idle[key] in (0, built_from[located.file])
         ]
-        yield replace(judged, found=sorted(kept, key=lambda located: (located.line, located.column)))
+        yield replace(judged, found=sorted(findings, key=lambda located: (located.line, located.column)))
 
 
 def _all_repair(edits: Sequence[Edit | None], builds: int) -> bool:
-    """Return whether so many builds have the same repair; of a file that goes into none, its own is enough."""
+    """Return whether all builds have the same repair; for a file that goes into none, its own is enough."""
     return all(edit == edits[0] for edit in edits) and len(edits) == max(builds, 1)

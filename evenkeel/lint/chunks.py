@@ -19,16 +19,12 @@ _HELM_SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Chunk:
-    """
-    A part of a text that can be parsed on its own; `start` is its offset in characters.
-
-    One that stands within a scalar has a `stop`: the scalar's key, or the scalar, is from `start` to `stop`.  `lines`
-    are then the offsets of its lines, in itself and in the whole text; none if its text is written in another way.
-    """
+    """A part of a text that can be parsed on its own: a document, or one that stands within a scalar."""
 
     text: str
-    start: int
-    stop: int | None = None
+    start: int  # offset in characters in the whole text; within a scalar, that of its key, or else of the scalar
+    stop: int | None = None  # the end of that key or scalar; None for a document
+    # Within a scalar: the offset of each line in `text` and in the whole text; () if the scalar is no literal block.
     lines: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -43,8 +39,8 @@ class Chunk:
         return (self._place(start), self._place(end)) if self.lines else (self.start, self.stop)
 
     def _place(self, offset: int) -> int:
-        begin, there = self.lines[bisect_right(self.lines, offset, key=lambda line: line[0]) - 1]
-        return there + offset - begin
+        line_start, start_in_whole = self.lines[bisect_right(self.lines, offset, key=lambda line: line[0]) - 1]
+        return start_in_whole + offset - line_start
 
     @cached_property
     def source(self) -> str:
@@ -72,23 +68,24 @@ class Chunk:
 
     def inside(self, scalar: Span, value: str) -> Chunk:
         """Return the text of a scalar in the chunk, in its lines if it is a literal block."""
-        named = scalar.key or scalar
-        start, stop = self.place(named.start, named.end)
+        marked = scalar.key or scalar
+        start, stop = self.place(marked.start, marked.end)
         texts = value.split("\n")
         written = self.text[scalar.start : scalar.end].split("\n")
-        begins = [*accumulate((len(line) + 1 for line in written), initial=scalar.start)]
-        lines = list[tuple[int, int]]()
-        for text, line, begin in zip(texts, written[1:], begins[1:], strict=False):
-            if not line.rstrip("\r").endswith(text):
+        starts = [*accumulate((len(line) + 1 for line in written), initial=scalar.start)]
+        lines, start_in_value = list[tuple[int, int]](), 0
+        for text, line, line_start in zip(texts, written[1:], starts[1:], strict=False):
+            if not line.rstrip("\r").endswith(text):  # indentation is all that a literal block adds
                 return Chunk(value, start, stop)
-            offset = begin + len(line.rstrip("\r")) - len(text)
-            lines.append((lines[-1][0] + len(texts[len(lines) - 1]) + 1 if lines else 0, self.place(offset, offset)[0]))
+            offset = line_start + len(line.rstrip("\r")) - len(text)
+            lines.append((start_in_value, self.place(offset, offset)[0]))
+            start_in_value += len(text) + 1
         is_literal = written[0].startswith("|") and len(texts) - len(lines) <= 1
         return Chunk(value, start, stop, tuple(lines) if is_literal else ())
 
     def part(self, chunk: Chunk) -> Chunk:
         """Return a chunk of the text of this one, which stands within a scalar, at its place."""
-        lines = tuple((at - chunk.start, there) for at, there in self.lines if chunk.start <= at < chunk.end)
+        lines = tuple((line - chunk.start, place) for line, place in self.lines if chunk.start <= line < chunk.end)
         return Chunk(chunk.text, self.start, self.stop, lines)
 
 
@@ -110,11 +107,11 @@ def _boundaries(text: str, begin: int) -> Iterator[int]:
     """Yield the offset of each line that is `---`, or `---` and white space; faster than a regular expression."""
     if text.startswith("---", begin) and not text[begin + 3 : begin + 4].strip():
         yield begin
-    at = text.find("\n---", begin)
-    while at >= 0:
-        if not text[at + 4 : at + 5].strip():
-            yield at + 1
-        at = text.find("\n---", at + 1)
+    line_end = text.find("\n---", begin)
+    while line_end >= 0:
+        if not text[line_end + 4 : line_end + 5].strip():
+            yield line_end + 1
+        line_end = text.find("\n---", line_end + 1)
 
 
 class NumberedLines:

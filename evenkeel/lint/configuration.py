@@ -33,19 +33,16 @@ class ConfigurationError(CausesError):
 
 @dataclass(frozen=True, slots=True)
 class LintConfiguration:
-    """
-    What a repository sets: patterns to exclude, severities of rules, the path of a policy from the folder of the file,
-    "" if there is none, and the labels of namespaces by name; "" stands for all others.
-    """
+    """What a repository sets."""
 
-    excludes: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()  # patterns of .gitignore
     rules: Mapping[str, Severity] = field(default_factory=dict)
-    policy: str = ""
-    namespaces: Mapping[str, Labels] = field(default_factory=dict)
+    policy: str = ""  # a path from the folder of the file
+    namespaces: Mapping[str, Labels] = field(default_factory=dict)  # labels by name; "" stands for all others
 
 
 def parse_configuration(text: str) -> LintConfiguration:
-    """Return the configuration in `text`; ConfigurationError names every cause."""
+    """ConfigurationError names every cause."""
     try:
         documents = read_documents(text)
     except DocumentError as error:

@@ -30,9 +30,9 @@ class Context:
         """Return `cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
         if not self.objects:
             return cluster
-        manifests, known = view_of(self.objects), cluster or ClusterView()
-        known = known if known.nodes else known.with_nodes(manifests.nodes)
-        return replace(known, namespaces={**known.namespaces, **manifests.namespaces})
+        manifests, view = view_of(self.objects), cluster or ClusterView()
+        view = view if view.nodes else view.with_nodes(manifests.nodes)
+        return replace(view, namespaces={**view.namespaces, **manifests.namespaces})
 
 
 def may_hold_context(content: bytes) -> bool:
@@ -59,7 +59,11 @@ def context_objects(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def _counts(obj: Mapping[str, object]) -> bool:
-    """Return whether an object is valid, and if it is a node one of a cluster: no fixture, nor a label to be added."""
+    """
+    Return whether an object is valid, and a node is one of a cluster.
+
+    A node without a status and a hostname is a fixture, or a patch that adds a label.
+    """
     try:
         view_of([obj])
     except SnapshotError:

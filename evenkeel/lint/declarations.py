@@ -24,13 +24,9 @@ from webhook.spread.selectors import Match, Requirement, Selector
 
 
 class DeclaredWorkload(NamedTuple):
-    """
-    A workload as the rest of the input sees it.
+    """A workload as the rest of the input sees it."""
 
-    It is `named` if its object names the namespace.  `own` is its own selector, as it is written.  `asks` are the
-    selectors of its constraints; None where nothing that stands beside it can matter.
-    """
-
+    # The first six fields are those of Neighbour.
     api_version: str
     kind: str
     namespace: str
@@ -38,8 +34,9 @@ class DeclaredWorkload(NamedTuple):
     labels: Labels
     addable: frozenset[str]
     makes_pods: bool
-    named: bool
-    own: Mapping[str, object]
+    named: bool  # its object names the namespace
+    own: Mapping[str, object]  # its own selector, as it is written
+    # The selectors of its constraints: key, operator and values of each requirement.  None if no neighbour can matter.
     asks: tuple[tuple[tuple[str, str, tuple[str, ...]], ...], ...] | None
 
     @property
@@ -54,7 +51,7 @@ class DeclaredWorkload(NamedTuple):
 
     @property
     def selectors(self) -> Iterator[Selector]:
-        """Those of its constraints."""
+        """The selectors of its constraints."""
         for requirements in self.asks or ():
             yield Selector(tuple([Requirement(*requirement) for requirement in requirements]))
 
@@ -108,8 +105,8 @@ def within(stated: Declarations) -> FileNeighbours:
     asking = [workload for workload in stated.workloads if workload.asks is not None]
     if not asking or (len(stated.workloads) == 1 and not stated.autoscalers):
         return NOTHING_AROUND
-    every = Neighbours(workload.other for workload in stated.workloads if workload.makes_pods)
-    neighbours = [_matched(every, workload, selector) for workload in asking for selector in workload.selectors]
+    declared = Neighbours(workload.other for workload in stated.workloads if workload.makes_pods)
+    neighbours = [_matched(declared, workload, selector) for workload in asking for selector in workload.selectors]
     matched = {other[:4] for other in neighbours if other is not None}
     others = [workload.other for workload in stated.workloads if workload[:4] in matched and workload.makes_pods]
     targets = {workload.target for workload in asking}
@@ -118,13 +115,13 @@ def within(stated: Declarations) -> FileNeighbours:
     )
 
 
-def _matched(every: Neighbours, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
-    neighbours = every.matching(workload.other.ref, selector)
+def _matched(declared: Neighbours, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
+    neighbours = declared.matching(workload.other.ref, selector)
     return next((other for other in neighbours if selector.match(other.labels, other.addable) is Match.YES), None)
 
 
 def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:
-    """Return the declarations of files, in little memory; files without any are left out."""
+    """Pack the declarations of files into little memory; files without any are left out."""
     declaring = [
         (
             file,

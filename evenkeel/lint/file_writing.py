@@ -50,6 +50,6 @@ def write_new(file: str, text: str, encoded: str = "utf-8") -> None:
 def _mode(target: str) -> int:
     if os.path.exists(target):
         return os.stat(target).st_mode & 0o7777
-    umask = os.umask(0)
+    umask = os.umask(0)  # it can only be read by setting it
     os.umask(umask)
     return 0o666 & ~umask

@@ -45,25 +45,25 @@ JSON_BYTES = 8  # are read in the time of one of YAML
 
 
 class Unread(NamedTuple):
-    """Why a file has no text; `latin1` is its content, decoded for a search, or "" if it cannot be read."""
+    """A file that has no text."""
 
     reason: str
-    latin1: str = ""
+    latin1: str = ""  # its content, decoded for a search; "" if it cannot be read
 
 
 class FileReader:
     """Reads files, and keeps the content of standard input and pipes, which can be read only once."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
+        self._streams: dict[str, bytes] = {}
 
     def content(self, file: str) -> bytes:
         """Return the bytes of a file; OSError if it cannot be read."""
         if os.path.isfile(file):
             return _content(file)
-        if file not in self._kept:
-            self._kept[file] = _standard_input() if file == STANDARD_INPUT else _content(file)
-        return self._kept[file]
+        if file not in self._streams:
+            self._streams[file] = _standard_input() if file == STANDARD_INPUT else _content(file)
+        return self._streams[file]
 
     def text(self, file: str) -> str | Unread:
         """Return the text of a file, with its own line ends."""
@@ -95,8 +95,9 @@ def _standard_input() -> bytes:
 
 def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Context]:
     """
-    Return the namespaces and nodes in the files: by "" those for all files, and by each of the `fixture_folders` that
-    has any those for the files in it, which are also those of the folders above.
+    Return the namespaces and nodes in the files: under "" those for all files.
+
+    Each of the `fixture_folders` that has any has its own, for the files in it: with them those of the folders above.
     """
     objects: dict[str, list[Mapping[str, object]]] = {"": []}
     for file in files:
@@ -104,9 +105,9 @@ def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Conte
             content = reader.content(file)
         except OSError:
             continue
-        if (named := encoding(content)) != "utf-8" or may_hold_context(content):
+        if (encoding_name := encoding(content)) != "utf-8" or may_hold_context(content):
             folder = next(reversed(fixture_folders(file)), "")
-            objects.setdefault(folder, []).extend(context_objects(content.decode(named, "replace")))
+            objects.setdefault(folder, []).extend(context_objects(content.decode(encoding_name, "replace")))
     return {
         folder: Context([obj for above in ("", *fixture_folders(f"{folder}/")) for obj in objects.get(above, ())])
         for folder in objects
@@ -115,9 +116,9 @@ def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Conte
 
 def read_overlays(files: Iterable[str], reader: FileReader, paths: Iterable[str] = ()) -> Overlays:
     """
-    Return the kustomizations of the files, which `paths` name.
+    Return the kustomizations of the files, to which `paths` lead.
 
-    Where the paths are parts of git repositories, others in these may build from the files.
+    If the paths are parts of git repositories, other kustomizations in these may build from the files.
     """
     files = [file for file in files if file != STANDARD_INPUT]
     named = {os.path.realpath(path) for path in paths if path != STANDARD_INPUT}
@@ -142,8 +143,9 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
             judged = judge(file, text, terms, around)
         except Exception as error:
             judged.problems.append(defect(file, "judged", error))
-        judged.notes += [not_built(build)] if build is not None else []
-        if file in terms.built_values:
+        if build is not None:
+            judged.notes.append(not_built(build))
+        if file in terms.built_values:  # its places are counted in the build
             notes = [note for note in judged.notes if note.why != VALUES]
             return replace(judged, notes=notes, places=NO_PLACES)
         return judged
@@ -169,12 +171,12 @@ def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: Fil
 
 
 def _judge_source(file: str, terms: LintTerms, reader: FileReader) -> Sequence[Located]:
-    """Return the findings on a source as it stands."""
+    """Return the findings on a source as it is written, before a build."""
     return judge(file, reader.text_of_file(file) or "", terms.for_builds).found
 
 
 def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:
-    """Yield a note on each template with constraints of which the chart makes nothing by its own values."""
+    """Yield a note on each template with constraints that the chart does not render with its own values."""
     templates = (file for file in build.sources if build.is_chart and "templates" in file.split("/"))
     for file in templates:
         if FIELD in (reader.text_of_file(file) or "") and not build.renders(file):
@@ -209,15 +211,15 @@ def judge_files(
     """
     Judge each file, in the given order; those that other files concern twice.  WorkerDied if a process was killed.
 
-    `surroundings` are empty, and hold then what all files state; `done` is told how many files were judged so far.
-    Up to `cpus` processes judge them.
+    `surroundings` are empty at first, and filled with what all files state.  `done` is told how many files were judged
+    so far.  Up to `cpus` processes judge them.
     """
     if not terms.builds:
         return _judge_each(files, terms, reader, surroundings, done, cpus)
     from evenkeel.lint.built_lines import by_source
 
-    every = [*dict.fromkeys((*files, *terms.builds))]
-    results = _judge_each(every, terms, reader, surroundings, lambda number: done(min(number, len(files))), cpus)
+    all_files = [*dict.fromkeys((*files, *terms.builds))]
+    results = _judge_each(all_files, terms, reader, surroundings, lambda number: done(min(number, len(files))), cpus)
     return by_source([*results], terms.builds.values())
 
 
@@ -253,7 +255,7 @@ def _in_processes(
     done: Callable[[int], None],
     processes: int,
 ) -> Iterator[JudgedFile]:
-    """Yield results as they were sent, packed until all files are known: few of them say anything."""
+    """Yield the results.  Until all files are judged they stay packed: there may be many, and few say anything."""
     import pickle
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -267,9 +269,9 @@ def _in_processes(
                 judged_files += len(batch)
                 done(judged_files)
             concerned = surroundings.concerned()
-            again = pool.map(_judge_around, concerned.items())
+            judged_again = pool.map(_judge_around, concerned.items())
             for judged in (judged for result in results for judged in pickle.loads(zlib.decompress(result))):
-                yield next(again) if judged.file in concerned else judged
+                yield next(judged_again) if judged.file in concerned else judged
         except BrokenProcessPool as error:
             raise WorkerDied("a process that judges files was killed; it may have run out of memory") from error
         finally:
@@ -289,7 +291,7 @@ def _batches(files: Sequence[str]) -> list[list[str]]:
 
 
 def _work(file: str) -> int:
-    """Return what it takes to judge a file, in bytes of YAML; little for one that cannot be read, or is a pipe."""
+    """Return the work to judge a file, in bytes of YAML; little for one that cannot be read, or is a pipe."""
     try:
         size = os.stat(file).st_size
     except OSError:

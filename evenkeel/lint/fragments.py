@@ -30,17 +30,12 @@ FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constra
 
 
 class Fragment(NamedTuple):
-    """
-    A list of constraints, or what a JSON patch puts into one.
+    """A list of constraints, or what a JSON patch puts into one."""
 
-    `path` is where it stands in the document; that is the value at `inside` of the list.  Of `values`, a chart's
-    templates may make something else.
-    """
-
-    path: FieldPath
+    path: FieldPath  # of the value in the document
     constraints: Sequence[object]
-    inside: FieldPath = ()
-    values: bool = False
+    inside: FieldPath = ()  # where the value of a JSON patch goes in `constraints`; () if it is the list itself
+    values: bool = False  # it is a Helm value, of which a template may make something else
 
     @property
     def obj(self) -> Mapping[str, object]:
@@ -54,25 +49,25 @@ class Fragment(NamedTuple):
         return completed(parsed)
 
     def holds(self, finding: Finding) -> bool:
-        """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
-        names = finding.path[len(_CONSTRAINT) :]
-        if names[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
+        """Return whether a finding on the workload is about this value, and holds whatever it is merged into."""
+        below = finding.path[len(_CONSTRAINT) :]
+        if below[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
             return False
-        return not self.values or self._holds_in_any_chart(finding, names)
+        return not self.values or self._holds_in_any_chart(finding, below)
 
-    def _holds_in_any_chart(self, finding: Finding, names: FieldPath) -> bool:
+    def _holds_in_any_chart(self, finding: Finding, below: FieldPath) -> bool:
         """
         Return whether a finding holds whatever the templates of a chart make of the fields that are there.
 
-        They may write a text as a number, and have fields of their own, by which they choose among the constraints.
+        Templates may write a text as a number, and choose among the constraints by fields of their own.
         """
-        if not names:
-            named = all(isinstance(each, dict) and each.keys() >= _PAIR for each in self.constraints)
-            return named and not read_constraints(self.constraints, LATEST).unknown
+        if not below:
+            have_keys = all(isinstance(raw, dict) and raw.keys() >= _PAIR for raw in self.constraints)
+            return have_keys and not read_constraints(self.constraints, LATEST).unknown
         path, value = finding.path[2:], value_at(self.obj, finding.path)
         reading = read_constraints(self.constraints, LATEST)
         unknown = {field.path for field in reading.unknown}
-        if path in unknown:  # It may be nearly one of the API's, with a value for that.
+        if path in unknown:  # A misspelt field of the API: is its value one for the right name?
             path = (*path[:-1], finding.wanted)
             reading = read_constraints(with_value(self.constraints, path, value), LATEST)
             unknown = {field.path for field in reading.unknown}
@@ -99,9 +94,9 @@ def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | Text
     if _is_json_patch(document):
         for i, operation in enumerate(document if isinstance(document, list) else ()):
             if _is_operation(operation):
-                yield from _of_operation(i, operation)
+                yield from _in_operation(i, operation)
         return
-    yield from _of_values(document, (), every_text)
+    yield from _in_values(document, (), every_text)
 
 
 def _in_schema(parts: Sequence[str]) -> bool:
@@ -119,14 +114,14 @@ def _is_operation(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("op"), str) and isinstance(value.get("path"), str)
 
 
-def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]:
+def _in_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]:
     if operation["op"] not in ("add", "replace"):
         return
     parts, value = pointer_parts(str(operation["path"])), operation.get("value")
     if _in_schema(parts):
         return
     if FIELD not in parts:
-        for fragment in _of_values(value, (i, "value"), every_text=False):
+        for fragment in _in_values(value, (i, "value"), every_text=False):
             if isinstance(fragment, Fragment):
                 yield Fragment(fragment.path, fragment.constraints)
         return
@@ -140,20 +135,20 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
         yield Fragment((i, "value"), [constraint], (0, *below[1:]))
 
 
-def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
-    left: list[tuple[FieldPath, object]] = [(path, document)]
-    while left:
-        above, value = left.pop()
+def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
+    unvisited: list[tuple[FieldPath, object]] = [(path, document)]
+    while unvisited:
+        above, value = unvisited.pop()
         members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for name, member in members:
-            at: FieldPath = (*above, name)
+            member_path: FieldPath = (*above, name)
             if name == FIELD and isinstance(member, list):
-                yield Fragment(at, member, values=True)
+                yield Fragment(member_path, member, values=True)
             elif isinstance(member, str):
                 if name == FIELD or (every_text and FIELD in member):
-                    yield TextWithin(at, member)
+                    yield TextWithin(member_path, member)
             elif isinstance(member, dict | list):
-                left.append((at, member))
+                unvisited.append((member_path, member))
 
 
 def findings_on(
@@ -162,6 +157,7 @@ def findings_on(
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
+        # Helm values have whole constraints, which are merged into no others.
         complete = fragment.values and len(finding.path) == len(_CONSTRAINT)
         held = (unsettled._replace(patch=False) if complete else unsettled).holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):

@@ -16,10 +16,10 @@ def as_commands(summary: LintSummary) -> str:
     Return a workflow command for each of the problems and the gravest findings, as many as GitHub shows, and a line for
     each of the others; "" if there are none.
     """
-    problems, left = summary.problems[:MOST_ANNOTATIONS], max(MOST_ANNOTATIONS - len(summary.problems), 0)
+    problems, most_findings = summary.problems[:MOST_ANNOTATIONS], max(MOST_ANNOTATIONS - len(summary.problems), 0)
     findings = sorted(summary.found, key=lambda located: located.finding.severity.rank)
-    others = lint_text.concise(summary.problems[MOST_ANNOTATIONS:], findings[left:])
-    return "\n".join((*map(_problem, problems), *map(_finding, findings[:left]), *filter(None, [others])))
+    others = lint_text.concise(summary.problems[MOST_ANNOTATIONS:], findings[most_findings:])
+    return "\n".join((*map(_problem, problems), *map(_finding, findings[:most_findings]), *filter(None, [others])))
 
 
 def _problem(problem: Problem) -> str:

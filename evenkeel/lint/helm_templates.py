@@ -21,14 +21,18 @@ _IN_BRACES = [
     re.compile(rf"(?:^|[{{,])[ \t]*{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name in ("apiVersion", "kind")
 ]
 _SLASH_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
+# Kinds with Helm values, and all kinds that carry texts.
 _RENDERED = frozenset({"HelmRelease", "HelmChart", "HelmChartConfig", "Application", "ApplicationSet"})
 _CARRIERS = _RENDERED | {"Kustomization", "Component"}
+# A finding on the first field rests on the others, too.
 _RESTS_ON = {
     "minDomains": ("whenUnsatisfiable",),
     "labelSelector": ("matchLabelKeys",),
     "matchLabelKeys": ("labelSelector",),
 }
+# Their Pods are found by a selector, which the API server demands.
 _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Rollout", "CloneSet"})
+# A constraint that no rule complains about.
 _ANY: Mapping[str, object] = {
     "maxSkew": 1,
     "topologyKey": "kubernetes.io/hostname",
@@ -90,17 +94,17 @@ def carries_texts(kind: str) -> bool:
 
 
 def is_unrendered(workload: Workload) -> bool:
-    """Return whether the constraints, the labels or the selector, or a switch, still have placeholders."""
-    around = (workload.raw_constraints, workload.labels, workload.selector) if workload.has_constraints else ()
-    return any(map(_unrendered, (*around, *(value for _, value in workload.switches))))
+    """Return whether constraints, labels, the selector or switches still have placeholders."""
+    values = (workload.raw_constraints, workload.labels, workload.selector) if workload.has_constraints else ()
+    return any(map(_unrendered, (*values, *(value for _, value in workload.switches))))
 
 
 def rendered_part(workload: Workload) -> Workload:
     """Return the workload, in which labels with placeholders may have any value; a key with one may be any key."""
-    known = {key: value for key, value in workload.labels.items() if not has_placeholders(value)}
+    rendered_labels = {key: value for key, value in workload.labels.items() if not has_placeholders(value)}
     return replace(
         workload,
-        labels=known,
+        labels=rendered_labels,
         labels_known=workload.labels_known and not any(map(has_placeholders, workload.labels)),
         addable=workload.addable | workload.labels.keys(),
         surges=workload.surges and not has_placeholders(workload.strategy),
@@ -112,9 +116,11 @@ def holds_unrendered(finding: Finding, obj: Mapping[str, object]) -> bool:
     if FIELD not in finding.path:
         return not _unrendered(value_at(obj, finding.path))
     end = finding.path.index(FIELD) + 2
-    field = finding.path[end : end + 1]
-    rests_on = (field, *((name,) for name in _RESTS_ON.get(str(*field), ()))) if field else ((),)
-    return not any(_unrendered(value_at(obj, (*finding.path[:end], *names))) for names in rests_on)
+    constraint, field = finding.path[:end], finding.path[end : end + 1]  # no field: it is on the whole constraint
+    rests_on = [field]
+    if field:
+        rests_on += [(name,) for name in _RESTS_ON.get(str(field[0]), ())]
+    return not any(_unrendered(value_at(obj, (*constraint, *names))) for names in rests_on)
 
 
 def _unrendered(value: object) -> bool:
@@ -155,10 +161,7 @@ def _completed(constraint: object) -> object:
 
 
 def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """
-    Return whether a finding on a patch with `completed` constraints holds for any base: it is about a field that it
-    has.
-    """
+    """Return whether a finding on a patch with `completed` constraints is about a field that the patch itself has."""
     field = finding.path[finding.path.index(FIELD) + 2 :] if FIELD in finding.path else finding.path
     return field != () and value_at(obj, finding.path) is not None
 

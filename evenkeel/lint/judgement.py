@@ -68,7 +68,7 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
     """
     Return the findings and problems in the manifests in `text`; `file` is the name to report them under.
 
-    `around` is what stands around them; without it only what stands in `text` itself does.
+    `around` are workloads and autoscalers of other files; None if the file is judged alone.
     """
     terms = terms.for_file(file)
     judged = _File(file, text, terms.with_context(around or NOTHING_AROUND)).judged()
@@ -78,27 +78,27 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
 
 
 def unread(file: str, line: int, column: int, reason: str) -> Note:
-    """Return the judgement on a file that cannot be read, and does not look like a manifest."""
+    """Return the note on a file that cannot be read, and does not look like a manifest."""
     return Note(file, line, column, UNREAD, f"unreadable text ({reason})", "passed over", "no manifest was found in it")
 
 
 class _Unlocated(NamedTuple):
-    """A finding before its line is known; `path` is the path of the object in its document."""
+    """A finding before its line is known."""
 
     finding: Finding
     object: ObjectRef | None
     identity: str
-    document: int
-    path: FieldPath
+    document: int  # index in the chunk
+    path: FieldPath  # of the object in its document
 
 
 class _JudgedText(NamedTuple):
-    """A text at a path of a document, and the object that it is in, None if it is in none."""
+    """A text in a document that may hold constraints."""
 
-    document: int
+    document: int  # index in the chunk
     path: FieldPath
     text: str
-    carrier: ObjectRef | None
+    carrier: ObjectRef | None  # the object that the text is in
 
 
 class _File:
@@ -139,7 +139,7 @@ class _File:
                 self._unreadable(chunk, error)
                 continue
             self.result.documents += len(documents)
-            self._chunk(chunk, documents, repeated)
+            self._judge_chunk(chunk, documents, repeated)
         self.result.found.sort(key=lambda located: (located.line, located.column))
         self.result.states = Declarations(self._workloads, self._autoscalers)
         return self.result
@@ -159,7 +159,7 @@ class _File:
         first, _ = self.lines.position(chunk.start)
         return first + (error.line or 1) - 1, error.column or 1
 
-    def _chunk(
+    def _judge_chunk(
         self,
         chunk: Chunk,
         documents: Sequence[object],
@@ -172,30 +172,31 @@ class _File:
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
                 if not _is_object(obj):
-                    named, every_text = carrier, self.result.file.endswith(KUSTOMIZATIONS)
+                    ref, every_text = carrier, self.result.file.endswith(KUSTOMIZATIONS)
                 else:
-                    self.result.objects += not chunk.within
+                    if not chunk.within:
+                        self.result.objects += 1
                     twice = [repetition for repetition in repeated if _concerns(repetition, number, path)]
                     if twice and not self._may_be_judged(chunk, obj, path, twice):
                         continue
                     if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
                         unlocated += (part._replace(document=number, path=path) for part in self._object(obj, chunk))
                         continue
-                    named, every_text = ObjectRef.of(obj), True
+                    ref, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
                     document_parts = [*fragments_in(obj, every_text)]
                     within = (part for part in document_parts if isinstance(part, TextWithin))
-                    texts += [_JudgedText(number, (*path, *part.path), part.text, named) for part in within]
+                    texts += [_JudgedText(number, (*path, *part.path), part.text, ref) for part in within]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
-                    parts = self._fragments(fragments, chunk, named)
+                    parts = self._fragments(fragments, chunk, ref)
                     unlocated += (part._replace(document=number, path=path) for part in parts)
         suppressing = comments_in(chunk.text)
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
         if texts and not chunk.within:
-            self._texts(chunk, texts)
+            self._judge_texts(chunk, texts)
 
-    def _texts(self, chunk: Chunk, texts: Sequence[_JudgedText]) -> None:
+    def _judge_texts(self, chunk: Chunk, texts: Sequence[_JudgedText]) -> None:
         """Judge texts within scalars of the chunk."""
         roots = spans(chunk.text, [text.path for text in texts])
         for number, path, text, carrier in texts:
@@ -207,24 +208,26 @@ class _File:
                     self._unreadable(inner, error)
                     continue
                 if path[-1] == FIELD:
-                    self._lists(inner, documents, carrier)
+                    self._judge_lists(inner, documents, carrier)
                 else:
-                    self._chunk(inner, documents, [], carrier)
+                    self._judge_chunk(inner, documents, [], carrier)
 
-    def _lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
+    def _judge_lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
         """Judge lists of constraints."""
         lists = [
             (i, Fragment((), document, values=True))
             for i, document in enumerate(documents)
             if isinstance(document, list)
         ]
-        located = [part._replace(document=i) for i, each in lists for part in self._fragments([each], chunk, carrier)]
+        located = [
+            part._replace(document=i) for i, fragment in lists for part in self._fragments([fragment], chunk, carrier)
+        ]
         self._locate(chunk, located, comments_in(chunk.text), all_judged=False)
 
-    def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
+    def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, ref: ObjectRef | None) -> Iterator[_Unlocated]:
         """Yield the findings on constraints outside a Pod template that hold whatever these are merged into."""
         if any(fragment.values and fragment.constraints for fragment in fragments):
-            advice = advice_for_kind(named.kind) if named is not None and has_values(named.kind) else RENDER
+            advice = advice_for_kind(ref.kind) if ref is not None and has_values(ref.kind) else RENDER
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
@@ -232,7 +235,7 @@ class _File:
         for fragment in fragments:
             unsettled = OpenFields(patch=True, change=self._kustomized.change, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
-                yield _Unlocated(moved, named, _identity(named, [fragment.workload], finding), 0, ())
+                yield _Unlocated(moved, ref, _identity(ref, [fragment.workload], finding), 0, ())
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
         self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
@@ -242,7 +245,8 @@ class _File:
         passed_over = why == UNRENDERED_TEMPLATE and done == "passed over" and chunk.may_have_constraints
         if passed_over or why == KIND_NOT_JUDGED:
             self._count(1)
-        self._passed_over += why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE)
+        if why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE):
+            self._passed_over += 1
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(
@@ -251,8 +255,8 @@ class _File:
         """
         Return whether the object at `path` of its document, with repeated keys, may be judged.
 
-        It may not if a rule reads such a key: then each of these is a problem.  Those that no rule reads are noted once
-        in each file.  A template that is not rendered is noted, and not judged either.
+        It may not if a rule reads such a key: then each such key is a problem.  Keys that no rule reads are noted once
+        in each file.  An unrendered template is noted, and not judged.
         """
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
@@ -270,7 +274,11 @@ class _File:
         return len(self.result.problems) == problems
 
     def _is_read(self, repeated: Repeated, obj: Mapping[str, object], path: FieldPath) -> bool:
-        """Return whether a rule reads a key of the object at `path`, or one above it: without it, there is another."""
+        """
+        Return whether a rule reads the repeated key, of the object at `path` or above it.
+
+        Rules read a key if they would read something else without it.
+        """
         kinds, inside = find_kinds(obj, self.terms.policy.kinds), repeated.path[len(path) :]
         if not inside:
             return bool(kinds) or mentions_constraints(obj)
@@ -315,7 +323,7 @@ class _File:
             what = f"object in namespace {decision.unknown_labels_of} with unknown labels"
             self._note(chunk, LABELS_UNKNOWN, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
-            self._state(request, unsettled, decision)
+            self._declare(request, unsettled, decision)
         yield from self._findings(written, chunk, workloads, decision, unsettled)
         if unsettled.nothing:
             yield from self._suppressed(written, request.workloads)
@@ -329,8 +337,8 @@ class _File:
             found = find_all(switched[0], {IDLE_SWITCH: settings[IDLE_SWITCH]}, None, self.terms.features)
             for finding in found.findings:
                 if (held := unsettled.holding(finding, obj)) is not None:
-                    named = ObjectRef.of(obj)
-                    yield _Unlocated(held, named, _identity(named, switched, held), 0, ())
+                    ref = ObjectRef.of(obj)
+                    yield _Unlocated(held, ref, _identity(ref, switched, held), 0, ())
 
     def _in_namespace(self, obj: Mapping[str, object]) -> Mapping[str, object]:
         """Return the object in the namespace that kustomizations give it."""
@@ -340,8 +348,8 @@ class _File:
     def _unsettled(self, chunk: Chunk, request: AdmissionRequest) -> OpenFields:
         """Return what kustomize and templates may change; noted where there are constraints."""
         file, workloads = self.result.file, request.workloads
-        named = chunk.within or file in self.terms.patches
-        patch = named or any(is_patch(workload, request.obj) for workload in workloads)
+        is_known_patch = chunk.within or file in self.terms.patches
+        patch = is_known_patch or any(is_patch(workload, request.obj) for workload in workloads)
         change = self._kustomized.change
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
@@ -353,8 +361,8 @@ class _File:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         return OpenFields(patch, change, template)
 
-    def _state(self, request: AdmissionRequest, unsettled: OpenFields, decision: Decision) -> None:
-        """Keep what other files need to know of the workloads."""
+    def _declare(self, request: AdmissionRequest, unsettled: OpenFields, decision: Decision) -> None:
+        """Add the workloads to what the file states for other files."""
         judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
         snapshot = self.terms.snapshot
         always = self.terms.policy.judges_without_constraints or (snapshot is not None and snapshot.knows_pods)
@@ -367,8 +375,11 @@ class _File:
     ) -> None:
         """Note that a custom resource may have constraints where none are described."""
         if chunk.may_have_constraints and not kind.built_in:
-            known = [workload.raw_constraints for workload in workloads]
-            if any(all(place is not known_place for known_place in known) for place in places_of_constraints(obj)):
+            described = [workload.raw_constraints for workload in workloads]
+            if any(
+                all(place is not described_place for described_place in described)
+                for place in places_of_constraints(obj)
+            ):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"
                 self._note(chunk, KIND_NOT_JUDGED, what, "not judged there", advice_for_kind(str(obj["kind"])))
 
@@ -391,28 +402,30 @@ class _File:
         decision: Decision,
         unsettled: OpenFields,
     ) -> Iterator[_Unlocated]:
-        """Yield the findings of the rules; only those that hold whatever becomes of what is not settled."""
-        named = ObjectRef.of(obj)
+        """Yield the findings of the rules that hold whatever kustomize and templates change."""
+        ref = ObjectRef.of(obj)
         if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
-            self._unjudgeable(chunk, named, decision.error)
+            self._unjudgeable(chunk, ref, decision.error)
         if unsettled.nothing:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
             if (held := unsettled.holding(finding, obj)) is not None:
-                yield _Unlocated(held, named, _identity(named, workloads, held), 0, ())
+                yield _Unlocated(held, ref, _identity(ref, workloads, held), 0, ())
 
     def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
         """Count the findings that annotations suppress; yield a finding for each unused suppression."""
-        terms, named = self.terms, ObjectRef.of(obj)
+        terms, ref = self.terms, ObjectRef.of(obj)
         suppressed = suppressed_by_annotations(obj, workloads, terms)
         self.result.suppressed += suppressed.count
-        for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
+        if terms.unused is Severity.IGNORE:
+            return
+        for unused in suppressed.unused:
             finding = unused._replace(severity=terms.unused)
-            yield _Unlocated(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
+            yield _Unlocated(finding, ref, _identity_text(ref, finding.rule, finding.found), 0, ())
 
-    def _unjudgeable(self, chunk: Chunk, named: ObjectRef, error: str) -> None:
+    def _unjudgeable(self, chunk: Chunk, ref: ObjectRef, error: str) -> None:
         line, column = self.lines.position(chunk.place(0, 0)[0])
-        self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
+        self.result.problems.append(Problem(self.result.file, line, column, f"{ref}: {error}"))
 
     def _locate(
         self, chunk: Chunk, unlocated: Sequence[_Unlocated], suppressing: Sequence[Comment], all_judged: bool
@@ -420,7 +433,7 @@ class _File:
         """
         Find the line of each finding, and drop those that a comment on the line suppresses.
 
-        Unless all is judged, nobody knows of a comment that it is of no use.
+        Unless all is judged, an unused comment may still be of use, and is not reported.
         """
         roots = (
             spans(chunk.text, [(*unplaced.path, *unplaced.finding.path) for unplaced in unlocated]) if unlocated else ()
@@ -436,7 +449,9 @@ class _File:
                 self.result.suppressed += 1
             else:
                 self.result.found.append(located)
-        for comment in suppressing if all_judged and self.terms.unused is not Severity.IGNORE else ():
+        if not all_judged or self.terms.unused is Severity.IGNORE:
+            return
+        for comment in suppressing:
             skipped = {skipped.rule for skipped in self.result.skipped}
             run = {rule: setting for rule, setting in self.terms.policy.settings.items() if rule not in skipped}
             for unused in unused_in_comment(comment, used[comment], run):
@@ -444,8 +459,8 @@ class _File:
 
     def _located(self, chunk: Chunk, unplaced: _Unlocated, root: Span) -> Located:
         address = Address(chunk.start, chunk.end, unplaced.document, unplaced.path)
-        what = unplaced.finding, unplaced.object, unplaced.identity
-        return placed(self.result.file, self.lines, chunk, root, address, *what)
+        finding, ref = unplaced.finding, unplaced.object
+        return placed(self.result.file, self.lines, chunk, root, address, finding, ref, unplaced.identity)
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = unused._replace(severity=self.terms.unused)
@@ -455,7 +470,6 @@ class _File:
 
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Return whether it is an object of Kubernetes."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("apiVersion", "kind"))
 
 
@@ -467,7 +481,7 @@ def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
 
 
 def _what_rules_read(obj: Mapping[str, object], terms: LintTerms) -> object:
-    """Return all of an object of a judged kind that a finding may rest on, to be compared."""
+    """Return everything in an object of a judged kind that a finding may rest on; only to be compared."""
     workloads = _request(obj, terms).workloads
     placing = [{name: (workload.pod_spec or {}).get(name) for name in PLACING} for workload in workloads]
     return (
@@ -485,35 +499,37 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
 
 
 def _misplacing(request: AdmissionRequest, workloads: Sequence[Workload]) -> AdmissionRequest:
-    """Return a request by the terms for patches, with what is misplaced in the Pod templates, which it knows not."""
+    """Return a request by the terms for patches with what is misplaced, which they cannot see without Pod templates."""
     misplaced = {workload.path: workload.misplaced for workload in workloads}
     misplacing = (replace(workload, misplaced=misplaced.get(workload.path, ())) for workload in request.workloads)
     return request._replace(workloads=tuple(misplacing))
 
 
 def _decision(request: AdmissionRequest, unsettled: OpenFields, terms: LintTerms) -> Decision:
-    """Return a decision with the findings that are made in each reading of what is not settled."""
+    """Return a decision with the findings that are the same in each reading of what is not settled."""
     decision, *others = (
         review(request._replace(workloads=read), terms, terms.judging) for read in unsettled.readings(request.workloads)
     )
     for other in others:
-        there = {(finding.rule, finding.path) for finding in other.findings}
-        findings = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
+        found_elsewhere = {(finding.rule, finding.path) for finding in other.findings}
+        findings = [finding for finding in decision.findings if (finding.rule, finding.path) in found_elsewhere]
         decision = decision._replace(findings=tuple(findings))
     return decision
 
 
-def _identity(named: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:
+def _identity(ref: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:
     """
     Return the same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays.
 
-    Baselines have them.  Of a finding on a whole workload one is what was wanted: in other words it would be a new one.
+    Baselines keep it.  For a finding on a whole workload it has the text `wanted`, so other words make another finding.
     """
-    workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
+    workload = next(
+        (candidate for candidate in workloads if finding.path[: len(candidate.path)] == candidate.path), workloads[0]
+    )
     rule, key, action, names = identity(workload, finding)
-    return _identity_text(named, rule, key, action, path_text(names))
+    return _identity_text(ref, rule, key, action, path_text(names))
 
 
-def _identity_text(named: ObjectRef | None, *parts: str) -> str:
-    of_object = (named.api_version, named.kind, named.namespace, named.name) if named is not None else ()
+def _identity_text(ref: ObjectRef | None, *parts: str) -> str:
+    of_object = (ref.api_version, ref.kind, ref.namespace, ref.name) if ref is not None else ()
     return "\n".join((*of_object, *parts))

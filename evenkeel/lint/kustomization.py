@@ -36,25 +36,25 @@ _LISTS_MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # in other kind
 
 
 class Change(IntEnum):
-    """How far a kustomization may change objects: what stands around the constraints, such as labels, or these, too."""
+    """How far a kustomization may change objects; each value includes those before it."""
 
     NOTHING = 0
-    AROUND = 1
+    AROUND = 1  # what stands around the constraints, such as labels
     CONSTRAINTS = 2
 
 
 class Kustomized(NamedTuple):
-    """How far kustomizations may change the objects of a file, and the namespace that they give them, "" if none."""
+    """What kustomizations make of the objects of a file."""
 
     change: Change = Change.NOTHING
-    namespace: str = ""
+    namespace: str = ""  # that they give the objects; "" for none
 
 
 NOT_KUSTOMIZED = Kustomized()
 
 
 class Kustomization(NamedTuple):
-    """A kustomization in the file `name`; its paths are relative to its folder."""
+    """A kustomization; its paths are relative to its folder."""
 
     resources: tuple[str, ...] = ()  # files or folders
     components: tuple[str, ...] = ()
@@ -83,11 +83,11 @@ def read_kustomization(text: str, read_file: ReadFile, name: str = KUSTOMIZATION
 
 
 class _Patch(NamedTuple):
-    """A patch in a file or inline; one with options may change the kind or the name."""
+    """A patch in a file or inline."""
 
-    path: str
+    path: str  # "" if it is inline
     text: str = ""
-    has_options: bool = False
+    has_options: bool = False  # which may let it change the kind or the name
 
 
 def _patches(kustomization: Mapping[str, object]) -> Iterator[_Patch]:
@@ -126,18 +126,30 @@ def _reaches_constraints(patch: _Patch, read_file: ReadFile) -> bool:
 
 
 def _merge_reaches(patch: object) -> bool:
-    """Return whether a strategic merge patch may: null, a directive or a list that replaces another removes things."""
-    merges_lists = texts_at(patch, "kind")[0] in _LISTS_MERGED
+    """
+    Return whether a strategic merge patch may reach constraints.
+
+    It does not have to name them: null, a directive, or a list that replaces another removes what is below.
+    """
+    marks = [*_SWITCHED_BY, '"$', "null"]
+    if texts_at(patch, "kind")[0] not in _LISTS_MERGED:
+        marks.append("[")
     text = json.dumps(patch, default=str)
-    return any(mark in text for mark in (*_SWITCHED_BY, '"$', "null", *([] if merges_lists else ["["])))
+    return any(mark in text for mark in marks)
 
 
 def _operation_reaches(operation: object) -> bool:
-    """Return whether an operation of a JSON patch may; one that sets a number or a text elsewhere removes nothing."""
+    """
+    Return whether an operation of a JSON patch may reach constraints.
+
+    One that sets a number or a text at another path removes nothing.
+    """
     op, value = map(as_mapping(operation).get, ("op", "value"))
-    text = json.dumps(operation, default=str).replace("~1", "/")
-    if op == "test" or any(mark in text for mark in _SWITCHED_BY):
-        return op != "test"
+    text = json.dumps(operation, default=str).replace("~1", "/")  # a JSON pointer writes "/" in a key as "~1"
+    if op == "test":
+        return False
+    if any(mark in text for mark in _SWITCHED_BY):
+        return True
     path, source = texts_at(operation, "path", "from")
     pointers = [path, source] if source else [path]
     is_apart = not any(_APART_FROM_CONSTRAINTS.isdisjoint(pointer_parts(pointer)) for pointer in pointers)

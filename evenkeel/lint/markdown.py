@@ -32,10 +32,10 @@ def as_markdown(summary: LintSummary) -> str:
     lines = [f"**{escaped(counts(summary, UNCOLOURED, 0))}**"]
     if rows := [*_rows(summary)]:
         lines += ["", "| where | finding | fix |", "| --- | --- | --- |"]
-        left = MOST_CHARACTERS - sum(map(len, (*lines, *after)))
+        characters_left = MOST_CHARACTERS - sum(map(len, (*lines, *after)))
         for number, row in enumerate(rows):
-            left -= len(row) + 1
-            if left < 0:
+            characters_left -= len(row) + 1
+            if characters_left < 0:
                 after[:0] = ["", f"{len(rows) - number} more are left out."]
                 break
             lines.append(row)

@@ -31,19 +31,14 @@ _NOTED = {
 
 
 class Note(NamedTuple):
-    """
-    What was not judged, or not in full; line and column count from 1.
-
-    `why` is UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, LABELS_UNKNOWN, SYSTEM_NAMESPACE, KIND_NOT_JUDGED, REPEATED_KEY,
-    NOT_BUILT or UNREAD; `what` names it, `done` says how it was treated.
-    """
+    """What was not judged, or not in full; line and column count from 1."""
 
     file: str
     line: int
     column: int
-    why: str
-    what: str
-    done: str
+    why: str  # KIND_NOT_JUDGED, or one of the keys of _NOTED
+    what: str  # names it, such as "kustomize patch"
+    done: str  # how it was treated, such as "judged in part"
     advice: str
 
     @property
@@ -52,18 +47,18 @@ class Note(NamedTuple):
 
 
 def alike(notes: Iterable[Note]) -> list[list[Note]]:
-    """Group the notes for which one line can stand: a repository with many templates has many."""
+    """Group the notes that one line can report: a repository may have very many templates."""
     by_words: dict[tuple[str, ...], list[Note]] = {}
     for note in notes:
-        of_kind = note.what if note.why == KIND_NOT_JUDGED else ""
-        by_words.setdefault((note.why, of_kind, note.done, note.advice), []).append(note)
+        kind = note.what if note.why == KIND_NOT_JUDGED else ""
+        by_words.setdefault((note.why, kind, note.done, note.advice), []).append(note)
     return list(by_words.values())
 
 
 def together(notes: Sequence[Note]) -> str:
     """Return one line for notes that are alike: how many, the first files, and what to do."""
     first, count = notes[0], len(notes)
-    told = first.why == KIND_NOT_JUDGED or (first.why == NOT_BUILT and count == 1)
-    counted = f"{count} {first.what}" if told else number_of(count, *_NOTED[first.why])
+    is_named = first.why == KIND_NOT_JUDGED or (first.why == NOT_BUILT and count == 1)
+    counted = f"{count} {first.what}" if is_named else number_of(count, *_NOTED[first.why])
     files = dict.fromkeys("<stdin>" if note.file == "-" else note.file for note in notes)
     return f"{counted} {first.done}: {first_of(files)}; {first.advice}"

@@ -1,4 +1,4 @@
-"""What is not settled of an object before it is built by kustomize or rendered, and what can be said of it although."""
+"""What kustomize or a template may still change in an object, and which findings hold all the same."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from webhook.spread.constraint import HARD
 
 
 class OpenFields(NamedTuple):
-    """A patch may be merged into any object; kustomizations may make a change; a template has placeholders."""
+    """Why an object may still change."""
 
-    patch: bool = False
-    change: Change = Change.NOTHING
-    template: bool = False
+    patch: bool = False  # it may be merged into any object
+    change: Change = Change.NOTHING  # by kustomizations
+    template: bool = False  # it has placeholders
 
     @property
     def nothing(self) -> bool:
@@ -34,9 +34,9 @@ class OpenFields(NamedTuple):
 
     def readings(self, workloads: Sequence[Workload]) -> Iterator[tuple[Workload, ...]]:
         """
-        Yield the workloads in one or two ways; what is not settled gives no finding in at least one of them.
+        Yield the workloads in one or two readings: a finding that is not made in each rests on what may still change.
 
-        Labels of which the value is not known are there with any value, and then are not there.
+        In the first, labels without a known value may have any; in the second, they are absent.
         """
         read = tuple(map(self._left_open, workloads))
         yield read
@@ -50,7 +50,7 @@ class OpenFields(NamedTuple):
         return rendered_part(whole) if self.template else whole
 
     def holding(self, finding: Finding, obj: Mapping[str, object]) -> Finding | None:
-        """Return a finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""
+        """Return the finding, without a repair that may not fit; None if a change may make it wrong."""
         if self.change is Change.CONSTRAINTS or (self.change and _is_on_labels(finding, obj)):
             return None
         if (self.patch and not holds_for_patch(finding, obj)) or (self.template and not holds_unrendered(finding, obj)):
@@ -61,7 +61,7 @@ class OpenFields(NamedTuple):
 
 
 def _is_on_labels(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Return whether a finding is on the matchLabels of a constraint, which kustomize changes, also if it is empty."""
+    """Return whether a finding is on matchLabels, also empty ones, to which kustomize may add labels."""
     if FIELD not in finding.path:
         return False
     constraint, field = finding.path[: finding.path.index(FIELD) + 2], finding.path[finding.path.index(FIELD) + 2 :]
@@ -70,7 +70,7 @@ def _is_on_labels(finding: Finding, obj: Mapping[str, object]) -> bool:
 
 
 def _is_written_hard(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Return whether the constraint that a finding is on says itself that it is hard."""
+    """Return whether the patch itself says that the constraint is hard; otherwise a base may have it soft."""
     return value_at(obj, (*finding.path[:-1], "whenUnsatisfiable")) == HARD
 
 

@@ -1,14 +1,16 @@
 """
 What all files of the input state, and what of it stands around the workloads of one of them.
 
-Files from which one kustomization builds go into one cluster.  Of others nobody says it.  Two are taken for copies, as
-those for dev and prod are, if a workload of the same kind, namespace and name stands in both; or in both of the folders
-in which they lie, where their paths part.  An object that names no namespace stands beside those of its own folder
-only.  What has the same selector in another file, or the same labels if it has none, is most likely the same service
-for another cluster, and left out, too; but two Pods are alike where they are spread among each other.
+Files from which one kustomization builds go into one cluster.  For other files that is a guess:
 
-An autoscaler scales the workload of that name that is nearest to it in the folders.  Where several scale one, as those
-of overlays that of their base, the bounds of all of them hold.
+* Two files are copies, such as those for dev and prod, if a workload of the same kind, namespace and name stands in
+  both; or in both of the folders below which they lie, where their paths part.
+* An object that names no namespace has neighbours in its own folder only.
+* A workload of another file with the same selector, or without one the same labels, is most likely the same service for
+  another cluster, and left out.  But Pods that are spread among each other are alike.
+
+An autoscaler scales the workload of its target's name that is nearest in the folders.  If several scale one workload,
+as the autoscalers of overlays scale that of their base, their bounds are joined.
 """
 
 from __future__ import annotations
@@ -33,18 +35,17 @@ class OtherFiles:
     """
     What all files of the input state, and what of it stands around one of them.
 
-    Of each workload some bytes are kept, compressed, and of each label whether a second workload has it, so that
-    only workloads whose labels are asked for are ever held as such.  `built_by` are the kustomizations that build
-    from a file.
+    To save memory, workloads are kept compressed, and only those with labels that a selector asks for are unpacked.
     """
 
     def __init__(self, built_by: Mapping[str, frozenset[str]] = NOTHING_BUILT) -> None:
-        self._built_by = built_by
+        self._built_by = built_by  # the kustomizations that build from each file
         self._batches: list[bytes] = []
-        self._once, self._again = set[int](), set[int]()
+        self._once, self._again = set[int](), set[int]()  # hashes of hooks that one workload has, or several
         self._autoscalers: dict[ScaleTarget, list[tuple[str, Scaling]]] = {}
         self._candidates: dict[Hook, list[tuple[str, DeclaredWorkload]]] = {}
         self._scalings: dict[ScaleTarget, dict[str, Scaling]] | None = None
+        # Hashes of kind, namespace and name of the workloads: by file, sorted, and of all files below a folder.
         self._names: list[tuple[str, frozenset[int]]] | None = None
         self._below: dict[str, frozenset[int]] = {}
 
@@ -99,18 +100,18 @@ class OtherFiles:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
     def _asked(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
-        """Return where to look for each label that the selector asks for; nothing if no other workload has one."""
+        """Return the hooks for each label that the selector asks for; [] if no other workload has one of the labels."""
         scope = _scope(file, workload)
-        asked = [
+        hooks_of_labels = [
             [(*scope, requirement.key, value) for value in requirement.values]
             for requirement in selector.requirements
             if requirement.operator in (EQUALS, IN)
         ] or [[(*scope, "", "")]]
-        carried = all(any(hash(hook) in self._again for hook in hooks) for hooks in asked)
-        return asked if carried else []
+        all_carried = all(any(hash(hook) in self._again for hook in hooks) for hooks in hooks_of_labels)
+        return hooks_of_labels if all_carried else []
 
     def _learn(self, wanted: Iterable[Hook]) -> None:
-        """Look up the workloads that have the labels of these hooks."""
+        """Unpack the workloads that have the labels of these hooks."""
         new = set(wanted) - self._candidates.keys()
         if not new:
             return
@@ -130,18 +131,18 @@ class OtherFiles:
             return None
         self._learn(hook for hooks in asked for hook in hooks)
         fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
-        candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
-        for at, other in islice(candidates, MOST_CANDIDATES):
+        candidates = (candidate for hook in fewest for candidate in _nearest_first(self._candidates[hook], file))
+        for other_file, other in islice(candidates, MOST_CANDIDATES):
             if other[:4] == workload[:4] or selector.match(other.labels, other.addable) is not Match.YES:
                 continue
             alike = (other.own or other.labels) == (workload.own or workload.labels)
-            apart = (alike and not workload.kind == other.kind == "Pod") or self._are_copies(file, at)
-            if self._are_built_together(file, at) or not apart:
+            apart = (alike and not workload.kind == other.kind == "Pod") or self._are_copies(file, other_file)
+            if self._are_built_together(file, other_file) or not apart:
                 return other.other
         return None
 
     def _scaling(self, file: str, target: ScaleTarget) -> Scaling | None:
-        """Return what the autoscalers give the workload of this name that stands in `file`."""
+        """Return the bounds that autoscalers give the workload of this name in `file`."""
         if target not in self._autoscalers:
             return None
         if self._scalings is None:
@@ -153,16 +154,16 @@ class OtherFiles:
         return bounds
 
     def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
-        """Return the path below which autoscalers scale each target: the nearest to each that has the workload."""
+        """Return, by target, the bounds of autoscalers, each at the nearest path above it that has the workload."""
         places: dict[ScaleTarget, set[str]] = {}
         for file, stated in self._stated():
             for target in {workload.target for workload in stated.workloads} & self._autoscalers.keys():
                 places.setdefault(target, set()).update(_upwards(file))
         by_folder: dict[ScaleTarget, dict[str, Scaling]] = {}
-        for target, there in places.items():
+        for target, paths in places.items():
             anchored = by_folder.setdefault(target, {})
             for file, scaling in self._autoscalers[target]:
-                anchor = next(path for path in _upwards(file) if path in there)
+                anchor = next(path for path in _upwards(file) if path in paths)
                 anchored[anchor] = anchored[anchor].widened(scaling) if anchor in anchored else scaling
         return by_folder
 
@@ -172,7 +173,9 @@ class OtherFiles:
     def _are_copies(self, file: str, other: str) -> bool:
         """Return whether the same workload stands in both files, or in both of the folders where their paths part."""
         ours, theirs = file.split("/"), other.split("/")
-        parted = next(i for i, (part, two) in enumerate(zip(ours, theirs, strict=False)) if part != two)
+        parted = next(
+            i for i, (our_part, their_part) in enumerate(zip(ours, theirs, strict=False)) if our_part != their_part
+        )
         below = self._names_below("/".join(ours[: parted + 1]))
         return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
 
@@ -190,12 +193,14 @@ class OtherFiles:
             )
             self._names = sorted(names, key=_file)
         if path not in self._below:
-            self._below[path] = frozenset().union(*(self._names[at][1] for at in range(*_below(self._names, path))))
+            self._below[path] = frozenset().union(
+                *(self._names[index][1] for index in range(*_below(self._names, path)))
+            )
         return self._below[path]
 
 
 def _scope(file: str, workload: DeclaredWorkload) -> tuple[str, str]:
-    """Return the namespace of a workload, and where its object names none the folder."""
+    """Return the namespace and the folder of a hook; objects that name no namespace are told apart by folder."""
     return (workload.namespace, "") if workload.named else ("", file.rpartition("/")[0] or ".")
 
 
@@ -224,7 +229,7 @@ def _nearest_first(
     first, last = _below(candidates, file)
     for path in _upwards(file):
         start, end = _below(candidates, path)
-        yield from (candidates[at] for at in chain(range(start, first), range(last, end)))
+        yield from (candidates[index] for index in chain(range(start, first), range(last, end)))
         first, last = start, end
 
 
@@ -232,12 +237,12 @@ def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int
     """Return the first and last index of the files at `path` or below it; "" is the folder of all."""
     if not path:
         return 0, len(sorted_by_file)
-    start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" is next
+    start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" follows "/"
     if start < end:
         return start, end
     own = bisect_left(sorted_by_file, path, key=_file), bisect_right(sorted_by_file, path, key=_file)
     return own if own[0] < own[1] else (start, end)
 
 
-def _file(named: tuple[str, object]) -> str:
-    return named[0]
+def _file(entry: tuple[str, object]) -> str:
+    return entry[0]

@@ -26,8 +26,8 @@ class Overlays:
     """
     The kustomizations in the folders of files, above them, and in the folders that they name.
 
-    `read_file` gives a file's text.  `elsewhere` are further folders with kustomizations, which are asked for only
-    where there are any: they may build from the files, too.
+    Kustomizations `elsewhere` may build from the files, too.  These folders are gone through only if the files have a
+    kustomization at all: to list them means to walk a repository.
     """
 
     def __init__(self, files: Iterable[str], read_file: ReadFile, elsewhere: Iterable[str] = ()) -> None:
@@ -64,7 +64,7 @@ class Overlays:
     def kustomized(self) -> Mapping[str, Kustomized]:
         """What becomes of the objects in each file from which a kustomization builds."""
         kustomized = {file: self._kustomized(path) for file, path in self._paths.items()}
-        return {file: of_file for file, of_file in kustomized.items() if of_file != NOT_KUSTOMIZED}
+        return {file: change for file, change in kustomized.items() if change != NOT_KUSTOMIZED}
 
     @cached_property
     def roots(self) -> Mapping[str, tuple[str, ...]]:
@@ -78,10 +78,10 @@ class Overlays:
             if kustomization is not None and not kustomization.is_component and folder not in self._built_by:
                 sources = [*self._sources(folder)]
                 if not files.keys().isdisjoint(sources):
-                    there = (source for source in sources if source in files or os.path.isfile(source))
-                    named = sorted(files.get(source) or os.path.relpath(source) for source in there)
+                    existing = (source for source in sources if source in files or os.path.isfile(source))
+                    source_files = sorted(files.get(source) or os.path.relpath(source) for source in existing)
                     root = os.path.join(folder, kustomization.name)
-                    roots[files.get(root) or os.path.relpath(root)] = tuple(named)
+                    roots[files.get(root) or os.path.relpath(root)] = tuple(source_files)
         return roots
 
     @property
@@ -110,22 +110,22 @@ class Overlays:
 
     def _add(self, folder: str) -> None:
         """Read the kustomization of a folder, and those that it names."""
-        left = [folder]
-        while left:
-            at = left.pop()
-            if at in self._read:
+        unread = [folder]
+        while unread:
+            current = unread.pop()
+            if current in self._read:
                 continue
-            kustomization = self._read[at] = self._kustomization(at)
+            kustomization = self._read[current] = self._kustomization(current)
             if kustomization is not None:
-                in_folder = partial(_join, at)
+                in_folder = partial(_join, current)
                 for name in map(in_folder, kustomization.patches):
-                    self._patch_of.setdefault(name, []).append(at)
-                self._parts[at] = [*map(in_folder, kustomization.components)]
-                named = [*map(in_folder, kustomization.resources), *self._parts[at]]
-                self._named[at] = [*named, *map(in_folder, kustomization.patches)]
+                    self._patch_of.setdefault(name, []).append(current)
+                self._parts[current] = [*map(in_folder, kustomization.components)]
+                named = [*map(in_folder, kustomization.resources), *self._parts[current]]
+                self._named[current] = [*named, *map(in_folder, kustomization.patches)]
                 for name in named:
-                    self._built_by.setdefault(name, []).append(at)
-                    left.append(name)
+                    self._built_by.setdefault(name, []).append(current)
+                    unread.append(name)
 
     def _kustomization(self, folder: str) -> Kustomization | None:
         for name in KUSTOMIZATIONS:
@@ -134,7 +134,7 @@ class Overlays:
         return None
 
     def _folders(self) -> set[str]:
-        """Return the folders in which kustomizations stand, or files that they name: of other files nothing is said."""
+        """Return the folders with kustomizations or with files that they name; other files are not concerned."""
         named = set(map(os.path.dirname, (*self._built_by, *self._patch_of)))
         return named | {folder for folder, kustomization in self._read.items() if kustomization is not None}
 
@@ -142,20 +142,25 @@ class Overlays:
         """
         Return what becomes of the objects in the file at an absolute path; no namespace if builds give them several.
 
-        Patches, also those in a kustomization, are changed only by what builds from their own; charts by this, too.
+        Patches are changed only by what builds from their own kustomization; the objects of a chart by this one, too.
         """
         own = self._read.get(os.path.dirname(path)) if os.path.basename(path) in KUSTOMIZATIONS else None
-        begin = [os.path.dirname(path)] if own is not None else self._patch_of.get(path, [])
+        first_folders = [os.path.dirname(path)] if own is not None else self._patch_of.get(path, [])
         change, namespaces = own.change if own is not None and own.has_charts else Change.NOTHING, set[str]()
-        seen, left = set[tuple[str, str]](), [(folder, self._namespace(folder)) for folder in begin] or [(path, "")]
-        while left:
-            built, namespace = left.pop()
+        seen, unvisited = (
+            set[tuple[str, str]](),
+            [(folder, self._namespace(folder)) for folder in first_folders] or [(path, "")],
+        )
+        while unvisited:
+            built, namespace = unvisited.pop()
             above = self._built_by.get(built, ())
-            namespaces |= set() if above else {namespace}
+            if not above:
+                namespaces.add(namespace)
             for folder in above:
                 change = max(change, self._change(folder))
                 state = (folder, self._namespace(folder) or namespace)
-                left += [] if state in seen else [state]
+                if state not in seen:
+                    unvisited.append(state)
                 seen.add(state)
         return Kustomized(change, namespaces.pop() if len(namespaces) == 1 else "")
 
@@ -171,13 +176,13 @@ class Overlays:
 
 def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield the paths, and all to which they lead, each once."""
-    seen, left = set[str](), [*paths]
-    while left:
-        at = left.pop()
-        if at not in seen:
-            seen.add(at)
-            yield at
-            left += further.get(at, ())
+    seen, unvisited = set[str](), [*paths]
+    while unvisited:
+        path = unvisited.pop()
+        if path not in seen:
+            seen.add(path)
+            yield path
+            unvisited += further.get(path, ())
 
 
 def _join(folder: str, path: str) -> str:

@@ -17,24 +17,24 @@ def placed(
     root: Span,
     address: Address,
     finding: Finding,
-    named: ObjectRef | None,
+    ref: ObjectRef | None,
     identity: str,
 ) -> Located:
     """
-    Return the finding at its field, from key to end, or at the nearest parent if it is absent.
+    Return the finding at its field, from the key to the end of the value, or at the nearest parent if it is absent.
 
-    `root` is the span of its document in the chunk, and `address` that of its object.
+    `root` is the span of the document in the chunk.
     """
     path = (*address.path, *finding.path)
-    spans_there = root.spans_to(path)
-    span, absent = spans_there[-1], path[len(spans_there) - 1 :]
+    path_spans = root.spans_to(path)
+    span, absent = path_spans[-1], path[len(path_spans) - 1 :]
     start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
-    if absent:
-        start = start if span.key is not None else _with_dash(chunk.text, start)
+    if absent and span.key is None:
+        start = _with_dash(chunk.text, start)
     if span.key is not None and "\n" in chunk.text[start:end]:
         end = span.key.end
-    at = None if chunk.within else address
-    located = in_lines(file, lines, *chunk.place(start, end), finding, named, identity, at)
+    object_address = None if chunk.within else address  # a text within a scalar cannot be repaired
+    located = in_lines(file, lines, *chunk.place(start, end), finding, ref, identity, object_address)
     return located._replace(source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
 
 
@@ -44,15 +44,15 @@ def in_lines(
     start: int,
     end: int,
     finding: Finding,
-    named: ObjectRef | None,
+    ref: ObjectRef | None,
     identity: str,
     address: Address | None,
 ) -> Located:
-    """Return the finding at the offsets from `start` to `end` of a text, as far as they are in one line."""
+    """Return the finding at these offsets of the whole text, up to the end of the first line."""
     line, column = lines.position(start)
     quoted = lines.line(line)
     last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
-    return Located(file, line, column, max(last, column + 1), quoted, finding, named, identity, address)
+    return Located(file, line, column, max(last, column + 1), quoted, finding, ref, identity, address)
 
 
 def _with_dash(text: str, start: int) -> int:

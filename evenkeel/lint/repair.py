@@ -23,11 +23,11 @@ MOST_ROUNDS = 100  # more than the repairable findings of any object
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The repaired text, the number of repaired findings, and the findings that are left."""
+    """A repaired text."""
 
     text: str
-    count: int
-    left: JudgedFile
+    count: int  # repaired findings
+    left: JudgedFile  # with the findings that are left
 
 
 FileJudge = Callable[[str, str], JudgedFile]
@@ -35,24 +35,22 @@ FileJudge = Callable[[str, str], JudgedFile]
 
 def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFile], Sequence[Located]]) -> Repaired:
     """
-    Repair every finding that `selected` returns and that has a safe repair, also those that come of a repair.
-
-    `judge` gives the findings in a file of that text.
+    Repair every finding that `selected` returns and that has a safe repair, also findings that a repair brings about.
     """
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text)
     for _ in range(MOST_ROUNDS):
         repairs = [*_one_per_object(selected(judged), refused)]
         if not repairs:
             break
-        text, left = _with_repairs(text, repairs)
-        refused |= {left_out.key for left_out in left}
-        count += len(repairs) - len(left)
+        text, skipped = _with_repairs(text, repairs)
+        refused |= {placed.key for placed in skipped}
+        count += len(repairs) - len(skipped)
         judged = judge(file, text)
     return Repaired(text, count, judged)
 
 
 def repair_once(judged: JudgedFile, text: str, selected: Sequence[Located]) -> Repaired:
-    """Repair one finding of each object, as far as that is safe; whoever builds from the text can judge it again."""
+    """Repair one finding of each object, as far as that is safe.  The caller builds and judges again."""
     repairs = [*_one_per_object(selected, frozenset())]
     text, left = _with_repairs(text, repairs)
     return Repaired(text, len(repairs) - len(left), judged)
@@ -60,7 +58,7 @@ def repair_once(judged: JudgedFile, text: str, selected: Sequence[Located]) -> R
 
 @dataclass(frozen=True, slots=True)
 class _PlacedRepair:
-    """The edit of one object, the one at `address`."""
+    """An edit of the object at an address."""
 
     address: Address
     edit: Edit
@@ -83,28 +81,28 @@ def _one_per_object(
     """
     Yield a repair of each object that was not refused; repairs of different objects are independent.
 
-    The one that is the nearest to the root comes first: what a field is named decides what is wrong below.
+    The one nearest to the root comes first: to rename a field may change what is wrong below it.
     """
-    first: dict[Address, _PlacedRepair] = {}
+    by_address: dict[Address, _PlacedRepair] = {}
     for located in located_findings:
         if located.address is not None and located.finding.edit is not None:
             repair = _PlacedRepair(located.address, located.finding.edit, located.identity)
-            before = first.setdefault(located.address, repair) if repair.key not in refused else repair
+            before = by_address.setdefault(located.address, repair) if repair.key not in refused else repair
             if len(repair.path) < len(before.path):
-                first[located.address] = repair
-    return first.values()
+                by_address[located.address] = repair
+    return by_address.values()
 
 
 def _with_repairs(text: str, repairs: Iterable[_PlacedRepair]) -> tuple[str, Sequence[_PlacedRepair]]:
     """Return the text with the repairs of its objects, and those that are left out."""
-    by_chunk, left = defaultdict[tuple[int, int], list[_PlacedRepair]](list), list[_PlacedRepair]()
+    by_chunk, skipped = defaultdict[tuple[int, int], list[_PlacedRepair]](list), list[_PlacedRepair]()
     for placed in repairs:
         by_chunk[placed.address.start, placed.address.end].append(placed)
     for (start, end), in_chunk in sorted(by_chunk.items(), reverse=True):  # from the end, so that offsets hold
-        changed, left_out = _rewritten(text[start:end], in_chunk)
-        left += left_out
+        changed, skipped_in_chunk = _rewritten(text[start:end], in_chunk)
+        skipped += skipped_in_chunk
         text = text[:start] + changed + text[end:]
-    return text, left
+    return text, skipped
 
 
 def _rewritten(text: str, repairs: Sequence[_PlacedRepair]) -> tuple[str, Sequence[_PlacedRepair]]:
@@ -115,17 +113,17 @@ def _rewritten(text: str, repairs: Sequence[_PlacedRepair]) -> tuple[str, Sequen
     """
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, is_json(text)), list(documents)
-    changes, left = list[Replacement](), list[_PlacedRepair]()
+    changes, skipped = list[Replacement](), list[_PlacedRepair]()
     for repair in repairs:
         number, path, value = repair.address.document, repair.path, repair.edit.value
         change = whole.change(roots[number], path, value_at(documents[number], path), value)
         if change is None:
-            left.append(repair)
+            skipped.append(repair)
         else:
             changes.append(change)
             wanted[number] = with_value(wanted[number], path, value)
     changed = with_changes(text, changes)
-    return (changed, left) if _reads_as(changed, wanted) else (text, repairs)
+    return (changed, skipped) if _reads_as(changed, wanted) else (text, repairs)
 
 
 def _reads_as(text: str, documents: Sequence[object]) -> bool:

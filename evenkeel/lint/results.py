@@ -20,69 +20,58 @@ PROBLEM = "problem"
 
 
 class Address(NamedTuple):
-    """The place of an object: the offsets of the chunk, the index of its document, and the path in the document."""
+    """The place of an object."""
 
-    start: int
-    end: int
-    document: int
-    path: FieldPath
+    start: int  # of the chunk, an offset in characters
+    end: int  # of the chunk
+    document: int  # index in the chunk
+    path: FieldPath  # in the document
 
 
 class Located(NamedTuple):
-    """
-    A finding and its place: line and columns count from 1, `end_column` is the first column after it.
-
-    `quoted` is the whole line.  `identity` stays the same when lines move.  `object` is None if the finding is on the
-    file.  `source` is the template that helm rendered the object from, or the command that built it, or "" if neither
-    is known.  `absent` is the part of the finding's field that is not there; the place is then that of what lacks it.
-    """
+    """A finding and its place; line and columns count from 1."""
 
     file: str
     line: int
     column: int
-    end_column: int
-    quoted: str
+    end_column: int  # the first one after it
+    quoted: str  # the whole line
     finding: Finding
-    object: ObjectRef | None
-    identity: str
-    address: Address | None = None
-    source: str = ""
-    absent: str = ""
+    object: ObjectRef | None  # None if it is on the file
+    identity: str  # stays the same when lines move
+    address: Address | None = None  # None if it cannot be repaired
+    source: str = ""  # the template that helm rendered the object from, or the command that built it
+    absent: str = ""  # the end of the field's path that does not exist; the place is then that of its parent
 
     @property
     def told(self) -> Finding:
-        """The finding as people are told it: where the field is absent, that is what was found, and not its default."""
+        """The finding as it is shown: `found` says that a field is absent, and not what its default is."""
         return self.finding._replace(found=f"no {self.absent}") if self.absent else self.finding
 
 
 class Problem(NamedTuple):
-    """
-    Why a file could not be read or an object not be judged; line and column count from 1.
-
-    `lasting` is False where there is no such file, or what failed may not fail again: a baseline cannot accept that.
-    """
+    """Why a file could not be read or an object not be judged; line and column count from 1."""
 
     file: str
     line: int
     column: int
     message: str
-    lasting: bool = True
+    lasting: bool = True  # False: there is no such file, or it may not fail again, so a baseline cannot accept it
 
     @property
     def identity(self) -> str:
-        """What identifies the problem although lines move; baselines have it, so other words are another problem."""
+        """Stays the same when lines move.  Baselines have it, so other words make another problem."""
         return f"{PROBLEM}\n{self.message}"
 
 
 class JudgedPlaces(NamedTuple):
-    """How many places have constraints, how many of them were judged in full, and how many without their labels."""
+    """Numbers of places with constraints."""
 
     total: int = 0
     in_full: int = 0
-    without_labels: int = 0
+    without_labels: int = 0  # judged, though the labels of their Pods are not known
 
     def and_also(self, other: JudgedPlaces) -> JudgedPlaces:
-        """Return the sum of both."""
         return JudgedPlaces(*map(sum, zip(self, other, strict=True)))
 
 
@@ -91,7 +80,7 @@ NO_PLACES = JudgedPlaces()
 
 @dataclass(slots=True)
 class JudgedFile:
-    """The result of one file, and what it `states` for others."""
+    """The result of one file."""
 
     file: str
     documents: int = 0
@@ -102,16 +91,12 @@ class JudgedFile:
     suppressed: int = 0
     notes: list[Note] = field(default_factory=list)
     places: JudgedPlaces = NO_PLACES
-    states: Declarations = NOTHING_STATED
+    states: Declarations = NOTHING_STATED  # for other files
 
 
 @dataclass(slots=True)
 class LintSummary:
-    """
-    The result of all files; `accepted`, `before` and `repaired` count findings that it no longer includes.
-
-    `before` are those that were there before the change.
-    """
+    """The result of all files."""
 
     files: int = 0
     objects: int = 0
@@ -119,8 +104,9 @@ class LintSummary:
     problems: list[Problem] = field(default_factory=list)
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
-    accepted: int = 0
-    before: int = 0
+    # Numbers of findings that are not in `found`:
+    accepted: int = 0  # by the baseline
+    before: int = 0  # were there before the change
     repaired: int = 0
     notes: list[Note] = field(default_factory=list)
     places: JudgedPlaces = NO_PLACES
@@ -141,5 +127,4 @@ class LintSummary:
         return Counter(note.what for note in self.notes if note.why == why)
 
     def count(self, severity: Severity) -> int:
-        """Return the number of findings of this severity."""
         return sum(located.finding.severity is severity for located in self.found)

@@ -18,12 +18,12 @@ from webhook.kubernetes.scalars import resolve
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
-_STEP = 2
+_STEP = 2  # spaces of indentation
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Replace the characters from `start` to `end` with `text`."""
+    """A text to write in place of the characters from `start` to `end`."""
 
     start: int
     end: int
@@ -107,25 +107,25 @@ class Text:
         dash = self.text[start_of_line : last.start]
         if dash.strip() != "-":
             return None
-        at = self.end_of_line(last.end)
-        return Replacement(at, at, f"{self.newline}{dash}{self._flow(item)}")
+        end = self.end_of_line(last.end)
+        return Replacement(end, end, f"{self.newline}{dash}{self._flow(item)}")
 
     def _insert(self, parent: Span, name: str | int, new: object) -> Replacement | None:
-        own = [member for member in parent.members.values() if not member.elsewhere]
-        keys = [member.key for member in own if member.key is not None]
+        own_members = [member for member in parent.members.values() if not member.elsewhere]
+        keys = [member.key for member in own_members if member.key is not None]
         if parent.shape != OBJECT or not isinstance(name, str) or not keys:
             return None
         key = self._flow(name)
         indent = self.column(keys[-1].start)
         if parent.flow:
-            last = max(member.end for member in own)
+            last = max(member.end for member in own_members)
             own_line = not self.text[keys[-1].start - indent : keys[-1].start].strip()
             before = f",{self.newline}{' ' * indent}" if own_line and self.is_json else ", "
             return Replacement(last, last, f"{before}{key}: {self._flow(new)}")
-        at = self.end_of_line(parent.end)
+        end = self.end_of_line(parent.end)
         lead = " " * self.column(keys[0].start)
         value = self._flow(new) if isinstance(new, list) else self._nested(new, len(lead) + _STEP)
-        return Replacement(at, at, f"{self.newline}{lead}{_member(key, value)}")
+        return Replacement(end, end, f"{self.newline}{lead}{_member(key, value)}")
 
     def _nested(self, value: object, indent: int) -> str:
         if isinstance(value, dict) and value:
@@ -161,10 +161,10 @@ class Text:
 
 def _renamed(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, str] | None:
     """Return the old and the new name of a member, if it is the only difference."""
-    gone, come = old.keys() - new.keys(), new.keys() - old.keys()
-    if len(gone) != 1 or len(come) != 1:
+    removed, added = old.keys() - new.keys(), new.keys() - old.keys()
+    if len(removed) != 1 or len(added) != 1:
         return None
-    names = gone.pop(), come.pop()
+    names = removed.pop(), added.pop()
     return names if list(old.values()) == list(new.values()) else None
 
 
@@ -180,8 +180,8 @@ def _member(key: str, value: str) -> str:
 
 def with_changes(text: str, changes: list[Replacement]) -> str:
     """Return `text` with `changes`, which must not overlap."""
-    parts, at = list[str](), 0
+    parts, end = list[str](), 0
     for change in sorted(changes, key=lambda change: change.start):
-        parts += (text[at : change.start], change.text)
-        at = change.end
-    return "".join((*parts, text[at:]))
+        parts += (text[end : change.start], change.text)
+        end = change.end
+    return "".join((*parts, text[end:]))

@@ -88,7 +88,8 @@ def _result(located: Located) -> Mapping[str, object]:
     if located.object is not None:
         location["logicalLocations"] = [{"name": located.object.name, "fullyQualifiedName": str(located.object)}]
     text = f"{of_field(finding)}: found {finding.found}, wanted {finding.wanted}. Fix: {finding.fix}."
-    text += f" {finding.help}" * bool(finding.help)
+    if finding.help:
+        text += f" {finding.help}"
     return {
         "ruleId": finding.rule,
         "ruleIndex": _IDS.index(finding.rule),

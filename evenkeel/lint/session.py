@@ -22,42 +22,36 @@ from webhook.findings.finding import Severity
 
 
 class Rewrite(NamedTuple):
-    """The text of a file as it was read, and with the repairs; both are equal if no repair is safe."""
+    """The text of a file before and after repairs; both are equal if no repair is safe."""
 
     old: str
     new: str
 
 
 class FileOutcome(NamedTuple):
-    """The result for one file; `rewrite` is None if no repair was tried."""
+    """The result for one file."""
 
     judged: JudgedFile
-    rewrite: Rewrite | None = None
+    rewrite: Rewrite | None = None  # None if no repair was tried
 
 
 class Session:
-    """
-    Judges files and adds up the results in `summary`.
-
-    `baseline_file` is the baseline's name, or "" if there is none.  `before` gives what a file had before the change,
-    which is accepted, too.  With `repairs` findings are repaired; with `writes` the repaired text is written
-    to the file, and the outcome is that of the repaired file; standard input stays as it is.  `repairable` is the
-    number of findings in the summary that have a repair to try.
-    """
+    """Judges files and adds up the results in `summary`."""
 
     def __init__(
         self,
         terms: LintTerms,
         reader: FileReader,
         baseline: Baseline,
-        baseline_file: str = "",
-        before: Callable[[JudgedFile], JudgedFile] | None = None,
+        baseline_file: str = "",  # its name, "" if there is none
+        before: Callable[[JudgedFile], JudgedFile] | None = None,  # what a file had before the change; accepted, too
         *,
-        repairs: bool = False,
-        writes: bool = False,
+        repairs: bool = False,  # findings are repaired
+        writes: bool = False,  # and the text is written to the file, whose new findings are the outcome; not to stdin
         cpus: int = 1,
     ) -> None:
-        self.summary, self.repairable = LintSummary(), 0
+        self.summary = LintSummary()
+        self.repairable = 0  # findings in the summary that have a repair to try
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file, self._before = baseline, baseline_file, before
         self._repairs, self._writes = repairs, writes
@@ -111,7 +105,8 @@ class Session:
         if self._repairs and self._to_repair(accepted):
             judged, rewrite = self._repaired(judged, self._to_repair(accepted))
             accepted = self._accepted(judged)
-        self._unused += accepted.unused if not judged.problems else []
+        if not judged.problems:  # otherwise an entry may be for what could not be judged
+            self._unused += accepted.unused
         judged.found, judged.problems = accepted.new, accepted.problems
         if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.notes):
             message = "contains no document; did the command before the pipe fail?"
@@ -173,7 +168,7 @@ class Session:
         return judge(file, text, self._terms, around) if around else judged
 
     def _to_repair(self, accepted: Accepted) -> list[Located]:
-        """Return the errors and warnings that have a repair: that of an info starts a rollout of what works."""
+        """Return the errors and warnings that have a repair.  To repair an info would roll out again what works."""
         return [
             located
             for located in accepted.new

@@ -32,26 +32,21 @@ class SinceError(Exception):
 
 
 class OldFile(NamedTuple):
-    """The mode and the name of the blob, both as git prints them."""
+    """A file of a commit, in git's words."""
 
-    mode: str
-    blob: str
+    mode: str  # such as 100644
+    blob: str  # its name
 
 
 @dataclass(frozen=True, slots=True)
 class TreeChange:
-    """
-    How the working tree of the repository at `top` differs from `commit`; names of files begin at `top`.
+    """How the working tree of a repository differs from a commit; names of files begin at `top`."""
 
-    `replaced` are the files of the commit that are other ones now, or none; `renamed` are old names by new names.
-    `adds` says whether git knows of a file that the commit does not have.
-    """
-
-    top: str
+    top: str  # the folder of the repository
     commit: str
-    replaced: Mapping[str, OldFile]
-    renamed: Mapping[str, str]
-    adds: bool
+    replaced: Mapping[str, OldFile]  # the files of the commit that are changed or removed
+    renamed: Mapping[str, str]  # old names by new names
+    adds: bool  # git knows of a file that the commit does not have
 
     def is_none(self, files: Iterable[str]) -> bool:
         """Return whether nothing differs, git knows of no untracked file, and the commit has all of the files."""
@@ -66,7 +61,7 @@ class TreeChange:
 
 
 def within(path: str, top: str) -> str:
-    """Return the path of a file, a folder or a pattern from `top`; of links, only one to a file stays itself."""
+    """Return the path of a file, a folder or a pattern from `top`.  Only links to files are not resolved."""
     folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
     return os.path.relpath(os.path.join(os.path.realpath(folder), name), top)
 
@@ -116,8 +111,8 @@ def old_tree(change: TreeChange, *, copies: bool = False) -> Iterator[str]:
         try:
             _fill(tree, change, shutil.copyfile if copies else os.symlink)
         except OSError as error:
-            said = f"the files of {change.commit} cannot be written to {tree}: {error.strerror}"
-            raise SinceError(f"{said}; set TMPDIR to a folder with room") from error
+            failure = f"the files of {change.commit} cannot be written to {tree}: {error.strerror}"
+            raise SinceError(f"{failure}; set TMPDIR to a folder with room") from error
         yield tree
 
 
@@ -175,15 +170,15 @@ def _blobs(top: str, names: Sequence[str]) -> Iterator[bytes]:
     """Yield the content of each blob."""
     stream = io.BytesIO(_git(top, "cat-file", "--batch", given="".join(f"{name}\n" for name in names)))
     for name in names:
-        answer = stream.readline().split()  # name, type and size, or that it is missing
-        if len(answer) < 3:
+        header = stream.readline().split()  # name, type and size, or that it is missing
+        if len(header) < 3:
             raise SinceError(f"the repository lacks the file {name}; fetch it by git fetch --refetch")
-        yield stream.read(int(answer[2]))
+        yield stream.read(int(header[2]))
         stream.read(1)  # the end of the line
 
 
 def git_environment() -> dict[str, str]:
-    """Return the environment for git, or what runs it: it works where it is told to, asks nobody and takes no lock."""
+    """Return the environment for git, and for programs that run it: git's own settings of a hook are left out."""
     return {name: value for name, value in os.environ.items() if name not in _SAYS_WHERE} | _GIT_SETTINGS
 
 
@@ -192,24 +187,24 @@ def _line(top: str, *arguments: str) -> str:
 
 
 def _git(top: str, *arguments: str, given: str = "") -> bytes:
-    """Return what git prints about the repository at `top`; code 1 is its no, what is worse is a SinceError."""
+    """Return what git prints about the repository at `top`.  Exit code 1 means no; SinceError for all others but 0."""
     command = ["git", "-C", top, "-c", "core.fsmonitor=false", *arguments]
     try:
-        done = subprocess.run(command, input=given.encode(), capture_output=True, env=git_environment(), check=False)
+        process = subprocess.run(command, input=given.encode(), capture_output=True, env=git_environment(), check=False)
     except OSError as error:
         raise SinceError(f"git cannot be run: {error.strerror}; install it") from error
-    if done.returncode not in (0, 1):
-        said = one_line(os.fsdecode(done.stderr).strip(), LINE_LIMIT)
-        raise SinceError(f"git {arguments[0]} failed: {said}")
-    return done.stdout
+    if process.returncode not in (0, 1):
+        error_text = one_line(os.fsdecode(process.stderr).strip(), LINE_LIMIT)
+        raise SinceError(f"git {arguments[0]} failed: {error_text}")
+    return process.stdout
 
 
 class TreeBefore:
     """
     The results of the tree before the change, which is judged when they are first asked for.
 
-    `judge` gives the results of the tree in a folder; `files` are those of the working tree.  With `copies` the tree
-    has no links that lead out of it, which kustomize refuses.
+    `judge` judges the tree in a folder; `files` are those of the working tree.  With `copies`, the tree has no links
+    that lead out of it: kustomize refuses them.
     """
 
     def __init__(

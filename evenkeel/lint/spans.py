@@ -10,8 +10,8 @@ from webhook.kubernetes.fields import FieldPath
 
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 
-Wanted = Mapping[str | int, "Wanted"]
-EVERY_KEY: Wanted = {}
+Wanted = Mapping[str | int, "Wanted"]  # by key or index
+EVERY_KEY: Wanted = {}  # everything below
 
 
 class KeySpan(NamedTuple):
@@ -24,22 +24,17 @@ class KeySpan(NamedTuple):
 
 @dataclass(slots=True)
 class Span:
-    """
-    Where a value is written: offsets in characters, `end` is the first beyond it.
-
-    `members` holds the spans of those members that were asked for, by key or index.  `elsewhere` is True for a value
-    that an alias or a merge brings in: a change to its text changes other values, too.
-    """
+    """Where a value is written: offsets in characters, `end` is the first beyond it."""
 
     start: int
     end: int
     shape: str = SCALAR
-    members: dict[str | int, Span] = field(default_factory=dict)
+    members: dict[str | int, Span] = field(default_factory=dict)  # those that were asked for, by key or index
     key: KeySpan | None = None
-    flow: bool = True
+    flow: bool = True  # False for a collection in block style
     anchored: bool = False
     tagged: bool = False
-    elsewhere: bool = False
+    elsewhere: bool = False  # an alias or a merge brings it in: to change its text changes other values, too
 
     def spans_to(self, path: FieldPath) -> list[Span]:
         """Return this span, then one for each part of `path`; the list ends early where a member is absent."""
@@ -52,7 +47,7 @@ class Span:
 
 
 def wanted_of(paths: Iterable[FieldPath]) -> Wanted:
-    """Return the members that `paths` lead through, and everything below the end of each path."""
+    """Return the members on `paths`, and everything below the end of each path."""
     by_first: dict[str | int, list[FieldPath]] = {}
     for path in paths:
         if not path:

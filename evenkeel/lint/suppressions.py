@@ -46,23 +46,23 @@ def comments_in(text: str) -> list[Comment]:
 
 def by_line(comments: Sequence[Comment], chunk: Chunk, lines: NumberedLines) -> Mapping[int, Sequence[Comment]]:
     """
-    Return the comments by the line that they are about.
+    Return the comments by the line that they are about: their own, or that below if they stand alone on theirs.
 
-    That is their own, or where nothing stands before them the next that is neither a comment nor empty.
+    Comment lines and empty lines in between are passed over.
     """
-    of_line, above = defaultdict[int, list[Comment]](list), dict[int, int]()
+    comments_by_line, target_of = defaultdict[int, list[Comment]](list), dict[int, int]()
     for comment in reversed(comments):  # so that each line is looked at once
-        own, column = lines.position(chunk.place(comment.start, comment.start)[0])
-        line = own
-        if not lines.line(own)[: column - 1].strip():
+        own_line, column = lines.position(chunk.place(comment.start, comment.start)[0])
+        line = own_line
+        if not lines.line(own_line)[: column - 1].strip():
             while line < lines.count and lines.line(line).lstrip()[:1] in ("#", ""):
                 line += 1
-                if line in above:
-                    line = above[line]
+                if line in target_of:
+                    line = target_of[line]
                     break
-            above[own] = line
-        of_line[line].append(comment)
-    return of_line
+            target_of[own_line] = line
+        comments_by_line[line].append(comment)
+    return comments_by_line
 
 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
@@ -82,10 +82,10 @@ def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSet
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """The number of findings that an object's annotations suppress, and a finding for each unused rule id."""
+    """What the annotations of an object suppress."""
 
     count: int = 0
-    unused: tuple[Finding, ...] = ()
+    unused: tuple[Finding, ...] = ()  # for each rule id that suppresses nothing
 
 
 def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Workload], terms: LintTerms) -> Suppressed:
@@ -104,9 +104,9 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
             findings = terms.judging(unsuppressed, settings, terms.snapshot, terms.features).findings
             used |= {finding.rule for finding in findings if finding.rule in suppressing}
             run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
-            # Of an enforced rule, idle-switch says it.
+            # An annotation that names an enforced rule is reported by idle-switch.
             idle |= {rule: _reason(rule, settings[rule]) for rule in run if not settings[rule].enforced}
-        count += max(counts)
+        count += max(counts)  # only one of the possible policies is in force
     unused = {rule: reason for rule, reason in idle.items() if rule not in used}
     return Suppressed(count, tuple(_unused_annotations(obj, workloads, unused)))
 
@@ -135,9 +135,9 @@ def _unused_annotations(
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
     """
-    Yield a finding if `rule` is among the `idle`, the rules that ran and found nothing, each with what is said of it.
+    Yield a finding if `rule` is among the `idle`: the rules that ran and found nothing, each with the words for it.
 
-    A rule that did not run is not reported; an annotation that names no rule is, by idle-switch.
+    A rule that did not run is not reported.  An annotation that names no rule is reported by idle-switch.
     """
     if rule in idle:
         subject = "" if path else "this comment "  # a path names the annotation

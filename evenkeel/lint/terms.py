@@ -25,31 +25,22 @@ from webhook.spread.cluster_view import ClusterView
 
 @dataclass(frozen=True)
 class LintTerms(Terms):
-    """
-    The terms of a review, and those of lint alone.
+    """The terms of a review, and those of lint alone."""
 
-    `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
-    `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches, `kustomized` is what they make of the objects in other files, and `built_by` which of them build from a
-    file.  `named` are the files that the command line names.
-    `others` are the other workloads of the input, `room_for` finds the room of a cluster, and `scalings` what the
-    autoscalers in the input give: the webhook knows of
-    neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.  `builds` are the
-    builds to judge, by the file of their kustomization or chart.
-    """
-
-    namespace: str = "default"
-    never_sent: frozenset[str] = frozenset()
-    unused: Severity = Severity.WARNING
-    patches: frozenset[str] = frozenset()
-    kustomized: Mapping[str, Kustomized] = field(default_factory=dict)
-    built_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    named: frozenset[str] = frozenset()
+    namespace: str = "default"  # of objects that name none
+    never_sent: frozenset[str] = frozenset()  # the namespaces of which the API server sends nothing
+    unused: Severity = Severity.WARNING  # of suppressions that suppress nothing
+    patches: frozenset[str] = frozenset()  # the files that kustomizations name as patches
+    kustomized: Mapping[str, Kustomized] = field(default_factory=dict)  # what kustomizations make of each file
+    built_by: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the kustomizations that build from each file
+    named: frozenset[str] = frozenset()  # the files on the command line
+    # What the webhook does not know: other workloads of the input, the room in a cluster, autoscalers of the input.
     others: Neighbours = field(default_factory=Neighbours)
     room_for: RoomFor | None = None
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
+    # The clusters of those `fixture_folders` that have nodes or namespaces of their own, by folder.
     fixtures: Mapping[str, ClusterView | None] = field(default_factory=dict)
-    builds: Mapping[str, Build] = field(default_factory=dict)
+    builds: Mapping[str, Build] = field(default_factory=dict)  # by the file of the kustomization or chart
 
     @cached_property
     def judged_as_built(self) -> frozenset[str]:
@@ -59,12 +50,12 @@ class LintTerms(Terms):
 
     @cached_property
     def built_values(self) -> frozenset[str]:
-        """The files of values that are judged once more where their chart was built with them."""
+        """The files of values with which a chart was built: judged by themselves, too."""
         return frozenset(build.values for build in self.builds.values() if build.text and build.is_chart)
 
     @cached_property
     def for_builds(self) -> LintTerms:
-        """The same for what is built: nothing changes it further."""
+        """The same for builds, which no kustomization changes any more."""
         return replace(self, kustomized={})
 
     @cached_property

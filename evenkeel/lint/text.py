@@ -21,7 +21,8 @@ from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 
-LONGEST_QUOTED, KEPT_BEFORE = 160, 80
+LONGEST_QUOTED = 160  # characters of a line
+KEPT_BEFORE = 80  # characters before the carets, of a longer line
 
 
 def file(judged: JudgedFile, style: Style) -> str:
@@ -34,10 +35,10 @@ def file(judged: JudgedFile, style: Style) -> str:
 
 def concise(problems: Iterable[Problem], findings: Iterable[Located]) -> str:
     """Return a line for each problem and finding, with its place; "" if there are none."""
-    lines = [(each.file, each.line, each.column, f"problem {each.message}") for each in problems]
+    lines = [(problem.file, problem.line, problem.column, f"problem {problem.message}") for problem in problems]
     lines += (
-        (each.file, each.line, each.column, f"{each.finding.severity} {wording.concise(each.finding)}")
-        for each in findings
+        (located.file, located.line, located.column, f"{located.finding.severity} {wording.concise(located.finding)}")
+        for located in findings
     )
     placed = (f"{shown(file)}:{line}:{column}: {said}" for file, line, column, said in lines)
     return "\n".join(one_line(line, LINE_LIMIT) for line in placed)
@@ -109,9 +110,9 @@ def judged_places(summary: LintSummary) -> Iterator[str]:
 
 def counts(summary: LintSummary, style: Style, repairable: int) -> str:
     """Return how many findings and problems there are, and in how many files; --fix would repair `repairable`."""
-    of = f"{number_of(summary.files, 'file')}, {number_of(summary.objects, 'object')}"
+    judged = f"{number_of(summary.files, 'file')}, {number_of(summary.objects, 'object')}"
     if not summary.found and not summary.problems:
-        return f"{style(Look.GOOD, 'no findings')} in {of}"
+        return f"{style(Look.GOOD, 'no findings')} in {judged}"
     parts = [
         style(str(severity), number_of(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
         for severity in Severity
@@ -121,7 +122,7 @@ def counts(summary: LintSummary, style: Style, repairable: int) -> str:
         parts.append(style(Look.ERROR, number_of(len(summary.problems), "problem")))
     files = {*(located.file for located in summary.found), *(problem.file for problem in summary.problems)}
     hint = f"; --fix repairs {repairable} of them" if repairable else ""
-    return f"{', '.join(parts)} in {len(files)} of {of}{hint}"
+    return f"{', '.join(parts)} in {len(files)} of {judged}{hint}"
 
 
 def notes(summary: LintSummary) -> Iterator[str]:

@@ -26,8 +26,9 @@ class NotFound(NamedTuple):
 
 def root_of(path: str) -> str:
     """
-    Return the top of the git repository that a file, a folder or the first folders of a pattern are in; outside of a
-    repository their folder itself, and for standard input the one where the command is run.
+    Return the top of the git repository of a file, a folder or a pattern; outside of a repository the folder itself.
+
+    A pattern is in its first folders, and standard input in the folder where the command is run.
     """
     folder = os.curdir if path == STANDARD_INPUT else path
     while not os.path.isdir(folder):
@@ -40,11 +41,10 @@ def find(
     paths: Iterable[str], excluded: Sequence[str] = (), ignores: Sequence[Ignore] = ()
 ) -> tuple[list[str], list[NotFound]]:
     """
-    Return the files that `paths` name, each once, in the given order, and what cannot be found; a folder's files are
-    sorted.
+    Return the files that `paths` name, each once, in the given order, and what cannot be found.
 
-    In folders, files that .gitignore, the patterns `excluded`, or else `ignores` match are left out; a file given by
-    name never is.
+    The files of a folder are sorted, without those that .gitignore, `excluded` or `ignores` match.  A file given by
+    name is never left out.
     """
     files = dict.fromkeys(file for path in paths for file in _named(path, excluded, ignores))
     return [file for file in files if isinstance(file, str)], [file for file in files if isinstance(file, NotFound)]
@@ -78,10 +78,10 @@ def _below(folder: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> I
 
 def _above(folder: str) -> list[Ignore]:
     """Return the .gitignore files of the folders above, up to the top of the repository; none outside a repository."""
-    within = _up_to_the_top(folder)
-    if not within:
+    upwards = _up_to_the_top(folder)
+    if not upwards:
         return []
-    above, top = within[1:], within[-1]
+    above, top = upwards[1:], upwards[-1]
     exclude = _ignore(os.path.join(top, ".git", "info", "exclude"), top)
     folders = reversed(above)
     return [*exclude, *(ignore for folder in folders for ignore in _ignore(os.path.join(folder, ".gitignore"), folder))]
@@ -89,13 +89,13 @@ def _above(folder: str) -> list[Ignore]:
 
 def _up_to_the_top(folder: str) -> list[str]:
     """Return a folder and those above it, up to the top of its repository; none outside a repository."""
-    within = [folder]
-    while not os.path.exists(os.path.join(within[-1], ".git")):
-        parent = os.path.dirname(within[-1])
-        if parent == within[-1]:
+    folders = [folder]
+    while not os.path.exists(os.path.join(folders[-1], ".git")):
+        parent = os.path.dirname(folders[-1])
+        if parent == folders[-1]:
             return []
-        within.append(parent)
-    return within
+        folders.append(parent)
+    return folders
 
 
 def _ignore(file: str, base: str) -> list[Ignore]:
@@ -119,7 +119,7 @@ def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[I
             continue
         path = f"{absolute}/{entry.name}"
         if entry.name in (".git", CONFIGURATION_NAME) or any(
-            ignored(each, path, is_folder) for each in (ignores, extra)
+            ignored(patterns, path, is_folder) for patterns in (ignores, extra)
         ):
             continue
         name = entry.name if folder == os.curdir else os.path.join(folder, entry.name)

@@ -22,8 +22,7 @@ from webhook.kubernetes.yaml_events import events, received
 
 def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
     """
-    Return the span of the root of each document that `read_documents` finds in `text`, with those along `paths` and
-    below.
+    Return the span of the root of each document that `read_documents` finds in `text`, with members along `paths`.
 
     `read_documents` must have read the text without an error; a byte order mark must have been cut off.
     """
@@ -40,11 +39,13 @@ def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
 
 def comments(text: str, pattern: Pattern[str]) -> Iterator[Match[str]]:
     """Yield each match of `pattern`, which begins with `#`, in a comment of `text`, not in a scalar."""
-    starts = [match for match in pattern.finditer(text) if match.start() == 0 or text[match.start() - 1] in " \t\r\n"]
-    if not starts:
+    candidates = [
+        match for match in pattern.finditer(text) if match.start() == 0 or text[match.start() - 1] in " \t\r\n"
+    ]
+    if not candidates:
         return
     scalars = [_extent(event) for event in events(text) if isinstance(event, yaml.ScalarEvent)]
-    yield from (match for match in starts if not any(start <= match.start() < end for start, end in scalars))
+    yield from (match for match in candidates if not any(start <= match.start() < end for start, end in scalars))
 
 
 def _extent(event: yaml.Event) -> tuple[int, int]:
@@ -55,24 +56,24 @@ def _extent(event: yaml.Event) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _OpenNode:
-    """An object or array that is not complete yet; `key` is None where the next scalar is a key."""
+    """An object or array that is not complete yet."""
 
     span: Span
     wanted: Wanted | None
-    key: KeySpan | None = None
-    merging: bool = False
-    count: int = 0
+    key: KeySpan | None = None  # of the value that comes next; None in an object where a key comes next
+    merging: bool = False  # the key is a merge, <<
+    count: int = 0  # values so far
 
 
 class _PositionFinder:
-    """Finds the spans of one document; `root` is that of its value after the last event, None if it is empty."""
+    """Finds the spans of one document from the events of the parser."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.stack: list[_OpenNode] = []
         self.anchors: dict[str, Span] = {}
         self.keys: dict[str, object] = {}  # the values of the scalars that have an anchor
-        self.root: Span | None = None
+        self.root: Span | None = None  # known after the last event; None if the document is empty
         self.written_to = 0  # the end of the last scalar; the parser ends a block only after its comments
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
@@ -102,6 +103,7 @@ class _PositionFinder:
             tagged=event.tag is not None,
             anchored=event.anchor is not None,
         )
+        # An alias further down may want any member of an anchored value.
         wanted = EVERY_KEY if event.anchor is not None else self._wanted_here()
         self.stack.append(_OpenNode(span, wanted))
         if event.anchor is not None:
@@ -118,8 +120,8 @@ class _PositionFinder:
         if top is not None and top.span.shape == OBJECT and top.key is None:
             top.key = KeySpan(key_text(self.keys[cast(str, event.anchor)], event.start_mark), start, self.written_to)
             return
-        named = self.anchors[cast(str, event.anchor)]
-        self._close(replace(named, start=start, end=self.written_to, elsewhere=True), None)
+        anchored = self.anchors[cast(str, event.anchor)]
+        self._close(replace(anchored, start=start, end=self.written_to, elsewhere=True), None)
 
     def _wanted_here(self) -> Wanted | None:
         if not self.stack:
@@ -140,7 +142,7 @@ class _PositionFinder:
         top = self.stack[-1]
         if top.merging:
             sources = [span] if span.shape == OBJECT else list(span.members.values())
-            for source in reversed(sources):
+            for source in reversed(sources):  # so that the first one wins
                 top.span.members |= {name: replace(member, elsewhere=True) for name, member in source.members.items()}
         elif wanted_below(top.wanted, self._name(top)) is not None:
             top.span.members[self._name(top)] = replace(span, key=top.key)
