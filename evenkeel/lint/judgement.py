@@ -531,5 +531,5 @@ def _identity(ref: ObjectRef | None, workloads: Sequence[Workload], finding: Fin
 
 
 def _identity_text(ref: ObjectRef | None, *parts: str) -> str:
-    of_object = (ref.api_version, ref.kind, ref.namespace, ref.name) if ref is not None else ()
-    return "\n".join((*of_object, *parts))
+    object_parts = (ref.api_version, ref.kind, ref.namespace, ref.name) if ref is not None else ()
+    return "\n".join((*object_parts, *parts))
