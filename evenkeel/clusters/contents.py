@@ -7,22 +7,15 @@ from typing import NamedTuple
 
 
 class Contents(NamedTuple):
-    """
-    The objects of a cluster at one moment, for a command that reads each once.
+    """The objects of a cluster at one moment, for a command that reads each once."""
 
-    `objects` are raw, with at least the fields of `read_fields.OBJECT_FIELDS`, and can be gone through once.  After
-    that `missing` says why a kind could not be read, by its resource, such as `nodes`.  Namespaced objects are those of
-    `namespace`, or of all if it is empty.  `kubernetes_version` and `time`, as RFC 3339 has it, are empty if they are
-    not known.  `serves_node_pools` says whether the API server has Karpenter's NodePools.
-    """
-
-    objects: Iterator[Mapping[str, object]]
-    missing: Mapping[str, str]
-    namespace: str = ""
-    kubernetes_version: str = ""
-    time: str = ""
-    serves_node_pools: bool = False
+    objects: Iterator[Mapping[str, object]]  # raw, with at least the fields of OBJECT_FIELDS
+    missing: Mapping[str, str]  # why a kind cannot be read, by resource, such as nodes; complete after the objects
+    namespace: str = ""  # that of namespaced objects, "" for all namespaces
+    kubernetes_version: str = ""  # "" if it is not known
+    time: str = ""  # as in RFC 3339, "" if it is not known
+    serves_node_pools: bool = False  # the API server has Karpenter's NodePools
 
 
 class FormatError(ValueError):
-    """A file of contents that was cut off or changed, or is of a version that is not known."""
+    """A file of contents is cut off or changed, or has an unknown version."""

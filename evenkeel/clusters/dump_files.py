@@ -41,7 +41,7 @@ def load(path: Path, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
     files, reading, serves_node_pools = _files(path), path, False
 
     def objects() -> Iterator[Raw]:
-        nonlocal reading, serves_node_pools
+        nonlocal reading, serves_node_pools  # an error names the file that is being read
         for reading in files:
             contents = _contents(reading)
             serves_node_pools |= contents.serves_node_pools
@@ -77,7 +77,7 @@ def namespace_of(path: Path) -> str:
 
 
 def _described(path: Path) -> Contents:
-    """Return the header of a file of `evenkeel dump`, in words; no object is read."""
+    """Return what the header of a file of `evenkeel dump` says; no object is read."""
     if path.is_file():
         with _naming_file(path), ExitStack() as opened:
             file = _open_file(path, opened)

@@ -34,18 +34,20 @@ class CompressedLines:
     """
     Lines of objects in compressed form, some hundred bytes for each, until all of them can be written in order.
 
-    An API server lists the objects of a namespace by name, but `shop-eu` before `shop`; files may have any order.
+    An API server lists objects by namespace and name, but `shop-eu` before `shop`.  Files may have any order.
     """
 
     def __init__(self) -> None:
-        self._done: dict[tuple[str, str], list[bytes]] = {}
-        self._last: dict[tuple[str, str], str] = {}
-        self._mixed: set[tuple[str, str]] = set()
+        # By kind and namespace:
+        self._done: dict[tuple[str, str], list[bytes]] = {}  # compressed chunks
+        self._last: dict[tuple[str, str], str] = {}  # the last name
+        self._mixed: set[tuple[str, str]] = set()  # those whose names are not in order
+        # The chunk that is not compressed yet:
         self._place, self._size = ("", ""), 0
         self._lines: list[bytes] = []
 
     def add(self, obj: Mapping[str, object]) -> None:
-        """Take an object; ValueError names it if its text is none that a file can hold."""
+        """Take an object; ValueError names it if JSON cannot hold it."""
         kind, namespace, name = texts_at(obj, "kind", "metadata.namespace", "metadata.name")
         place = (kind, namespace)
         if place != self._place or self._size > CHUNK:
@@ -83,7 +85,7 @@ def _name(line: bytes) -> str:
 
 
 def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
-    """Write a dump to `out`: the header that `contents` gives once its objects were gone through, and `lines`."""
+    """Write a dump to `out`: header and `lines`.  The objects of `contents` must have been gone through."""
     with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as file:
         file.write(json.dumps(header(contents)).encode() + b"\n")
         for chunk in lines:
@@ -109,8 +111,8 @@ def reduced(objects: Iterable[Mapping[str, object]], kinds: Kinds = NO_KINDS) ->
         api_version, kind = texts_at(obj, "apiVersion", "kind")
         if (api_version, kind) in _GVKS:
             with _naming(obj):
-                kept = only_read(obj)
-            yield kept
+                reduced_obj = only_read(obj)
+            yield reduced_obj
         elif custom := kinds.by_name.get((api_version, kind)):
             yield only_read_custom(obj, custom)
 
@@ -166,7 +168,7 @@ def _objects(lines: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
 
 
 def _value_in(line: bytes) -> object:
-    """Return the value in a line of JSON, None if it has none."""
+    """Return the value in a line, None if it is not JSON."""
     try:
         return from_line(line)
     except (ValueError, RecursionError):

@@ -52,59 +52,48 @@ _WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, write
 _WITHOUT_NODES = "without nodes, no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
-# Kinds of which nothing is asked once the snapshot has them; of the last ones there may be very many.
+# Kinds that nothing reads once the snapshot has them.  Of the storage kinds there may be very many objects.
 _READ_ONCE = ("Node", "Namespace", *[kind for _, kind in STORAGE_KINDS])
 
 
 class Known(NamedTuple):
-    """
-    A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes, namespaces and volumes.
-
-    `notes` say what cannot be judged, because it may not be read or is newer than evenkeel knows; `assumed`, if the
-    version is not known, which is.
-    `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
-    `missing` says why a kind may not be listed, by its resource, also where it is in no note.  `replaced` are the
-    cluster's own objects for which others stand.
-    """
+    """A cluster."""
 
     snapshot: Snapshot
     features: Features
-    pods: tuple[Raw, ...]
-    others: Mapping[ObjectKey, Raw]
-    notes: tuple[str, ...]
-    assumed: tuple[str, ...] = ()
-    time: str = ""
-    without_nodes: str = ""
-    missing: Mapping[str, str] = MappingProxyType({})
-    replaced: Mapping[ObjectKey, Raw] = MappingProxyType({})
+    pods: tuple[Raw, ...]  # those that were asked for
+    others: Mapping[ObjectKey, Raw]  # all objects but Pods, nodes, namespaces and volumes
+    notes: tuple[str, ...]  # what cannot be judged: it may not be read, or is newer than evenkeel knows
+    assumed: tuple[str, ...] = ()  # a note on the version that is assumed, if it is not known
+    time: str = ""  # when it was read, "" if that is not known
+    without_nodes: str = ""  # the note on nodes that may not be listed
+    missing: Mapping[str, str] = MappingProxyType({})  # why a kind may not be listed, by resource; some have no note
+    replaced: Mapping[ObjectKey, Raw] = MappingProxyType({})  # the cluster's own, where the command has another object
 
 
 def read(
     source: sources.Source,
     version: str | None,
     wanted: Callable[[Raw], bool],
-    namespace: str = "",
-    more: Iterable[Raw] = (),
+    namespace: str = "",  # read alone if Pods of all namespaces may not be listed
+    more: Iterable[Raw] = (),  # added objects, which replace those of the same name
     *,
-    through: Through = iter,
+    through: Through = iter,  # every object of the cluster goes through it as it is read
     needs_nodes: bool = True,
     needs_pods: bool = False,
-    kinds: Kinds = NO_KINDS,
+    kinds: Kinds = NO_KINDS,  # custom resources to read of a live cluster
 ) -> Known:
     """
-    Return the cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
+    Return the cluster, with the Pods that are `wanted`.
 
-    `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
-    `through` a function once it is read.  Without nodes, or with a file of kubectl that has none, it is a UsageError,
-    unless none is needed; so it is without the right to list Pods where these are needed, or to list anything.  Of a
-    live cluster custom resources of these `kinds` are read, too.
+    UsageError if nothing may be listed, or not what is needed, or if a file of kubectl has no nodes that are needed.
     """
     contents = reading.contents(source, kinds=kinds)
-    given = list(more)
-    known = _read(contents, source, version, wanted, given, through)
+    added = list(more)
+    known = _read(contents, source, version, wanted, added, through)
     if "pods" in contents.missing and namespace:
         contents = reading.contents(source, namespace, kinds)
-        known = _read(contents, source, version, wanted, given, through)
+        known = _read(contents, source, version, wanted, added, through)
         known = known._replace(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
             notes=(
@@ -123,7 +112,7 @@ def read(
         known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     if needs_nodes and known.without_nodes:
         raise UsageError(known.without_nodes)
-    left = [
+    notes = [
         known.without_nodes if resource == "nodes" and known.without_nodes else cannot_be_listed(resource, why)
         for resource, why in missing.items()
         if resource not in _OF_SOME_PODS
@@ -131,7 +120,9 @@ def read(
     if not (known.snapshot.nodes or source.live):
         if needs_nodes and not contents.time:
             raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
-        left.append("The file has no Node, so no placement can be judged: add the output of kubectl get nodes -o yaml.")
+        notes.append(
+            "The file has no Node, so no placement can be judged: add the output of kubectl get nodes -o yaml."
+        )
     snapshot = without_missing(known.snapshot, missing)
     storage = snapshot.storage or NO_STORAGE
     unread = storage.unread
@@ -141,12 +132,12 @@ def read(
         unread |= _lacking(storage)
         snapshot = replace(snapshot, budgets=snapshot.budgets or None)
     snapshot = replace(snapshot, storage=replace(storage, unread=unread))
-    return known._replace(snapshot=snapshot, notes=(*known.notes, *left), missing=missing)
+    return known._replace(snapshot=snapshot, notes=(*known.notes, *notes), missing=missing)
 
 
 def _lacking(storage: Storage) -> frozenset[str]:
-    """Return the resources of which a file of kubectl has no object, though it would if it had been given them."""
-    there = {
+    """Return the resources of which a file of kubectl has no object; most likely kubectl was not asked for them."""
+    objects_of = {
         CLAIMS: storage.claims,
         PERSISTENT_VOLUMES: storage.volumes,
         CLASSES: storage.classes,
@@ -155,13 +146,14 @@ def _lacking(storage: Storage) -> frozenset[str]:
         CAPACITIES: storage.capacities,
         ATTACHMENTS: storage.attachments,
     }
-    return frozenset(resource for resource, objects in there.items() if not objects)
+    return frozenset(resource for resource, objects in objects_of.items() if not objects)
 
 
 def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
     """
-    Yield a note for each kind whose objects may not be listed, and by which kube-apiserver would add to a Pod; and one
-    on a PriorityClass that a file lacks, as it lacks all.
+    Yield a note for each kind that may not be listed, and from which kube-apiserver would fill in fields of the Pod.
+
+    If a file has no PriorityClass at all, a note is on that of the Pod.
     """
     (name,) = texts_at(new_pod, "spec.priorityClassName")
     has_none = not any((key.group, key.kind) == PRIORITY_CLASS for key in known.others)
@@ -188,31 +180,31 @@ def _read(
     more: list[Raw],
     through: Through,
 ) -> Known:
-    """Return the cluster that `contents` describe; their source begins the line of an error in one of them."""
-    where = f"{'--cluster live' if source.live else source.cluster}: "
+    """Return the cluster that `contents` describe."""
+    where = f"{'--cluster live' if source.live else source.cluster}: "  # begins an error, unless it is in `more`
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
-        held = list(objects)
-        kubelet, objects = _newest_kubelet(held), iter(held)
+        all_objects = list(objects)
+        kubelet, objects = _newest_kubelet(all_objects), iter(all_objects)
     features = kubelet or (options.given_features(known_version) if known_version else LATEST)
     notes = tuple(filter(None, [unknown(features)])) if known_version else ()
     pods: list[Raw] = []
     others: dict[ObjectKey, Raw] = {}
     replaced: dict[ObjectKey, Raw] = {}
-    instead = {place(obj) for obj in more}
+    keys_of_more = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
         nonlocal where
-        there = through(objects)
-        yield from map(keep, filter(is_kept, there) if instead else there)
+        cluster_objects = through(objects)
+        yield from map(keep, filter(is_kept, cluster_objects) if keys_of_more else cluster_objects)
         where = ""
         yield from map(keep, more)
 
     def is_kept(obj: Raw) -> bool:
-        if (key := place(obj)) in instead:
+        if (key := place(obj)) in keys_of_more:
             replaced[key] = obj
-        return key not in instead
+        return key not in keys_of_more
 
     def keep(obj: Raw) -> Raw:
         if (obj.get("apiVersion"), obj.get("kind")) == (CORE, "Pod"):
@@ -248,11 +240,11 @@ def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
 
 
 class Origin(NamedTuple):
-    """Where the cluster is from, the minor of its version, and when it was read, as `2026-01-31T10:00:00Z`."""
+    """Where a cluster is from."""
 
-    cluster: str
-    minor: int
-    time: str
+    cluster: str  # in words
+    minor: int  # of the Kubernetes version
+    time: str  # when it was read, as `2026-01-31T10:00:00Z`
 
     @property
     def read(self) -> datetime | None:
@@ -270,7 +262,7 @@ class Origin(NamedTuple):
 
 
 def origin(source: sources.Source, known: Known) -> Origin:
-    """Return where a cluster is from, for a page; what is not dated was read now."""
+    """Return where a cluster is from, for a page; without a time, it was read now."""
     cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
     return Origin(cluster, known.features.minor, known.time or datetime.now(UTC).isoformat())
 
@@ -283,9 +275,9 @@ def place(obj: Raw) -> ObjectKey:
 
 def not_found(ref: ObjectRef, known: Known) -> str:
     """
-    Return the message for an object that is not in the cluster: where one of its name is, or which is meant.
+    Return the message for an object that is not in the cluster: where one of its name is, or which one may be meant.
 
-    Of Pods those are known that were asked for.  Names in a dump may hold anything: what cannot be typed is not named.
+    Only the Pods that were asked for are known.  Names in a dump may hold anything: invalid ones are not printed.
     """
     keys = [*known.others, *map(place, known.pods)]
     alike = [key for key in keys if (key.group, key.kind) == (ref.group, ref.kind) and is_subdomain(key.name)]
@@ -293,19 +285,19 @@ def not_found(ref: ObjectRef, known: Known) -> str:
     namespaces = known.snapshot.namespaces
     if namespaces and ref.namespace not in {*namespaces, *(key.namespace for key in keys)}:
         fault, looked_for, prefix = f"namespace {ref.namespace}: not in the cluster", ref.namespace, ""
-        there = sorted(filter(is_subdomain, namespaces))
+        candidates = sorted(filter(is_subdomain, namespaces))
     else:
         fault, looked_for, prefix = f"{ref}: not found in the cluster", ref.name, f"{ref.kind.lower()}/"
-        there = sorted(key.name for key in alike if key.namespace == ref.namespace)
-    named = first_of(elsewhere or there)
+        candidates = sorted(key.name for key in alike if key.namespace == ref.namespace)
+    named = first_of(elsewhere or candidates)
     if len(elsewhere) == 1:
         hint = f"{ref.kind}/{ref.name} is in namespace {named}: add -n {named}"
     elif elsewhere:
         hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: name one of them with -n"
-    elif close := most_like(looked_for, there[:MOST_COMPARED]):
+    elif close := most_like(looked_for, candidates[:MOST_COMPARED]):
         hint = f"did you mean {prefix}{close}?"
     else:
-        hint = f"the names there are {named}" if there else "to look in another namespace: -n NAME"
+        hint = f"the names there are {named}" if candidates else "to look in another namespace: -n NAME"
     return f"{fault}; {hint}"
 
 
@@ -315,27 +307,29 @@ def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:
     for workload in parse_workloads(raw, kinds):
         if workload.kind.template is None:
             continue
-        at, wanted = (("spec",), "that of a Pod") if workload.is_pod else (workload.path[:-2], "a Pod template")
-        written = value_at(raw, at)
+        path, wanted = (("spec",), "that of a Pod") if workload.is_pod else (workload.path[:-2], "a Pod template")
+        written = value_at(raw, path)
         if written is None or not (written or workload.is_pod):
-            return (f"{ref}: {path_text(at)}: found {'none' if written is None else brief(written)}, wanted {wanted}",)
+            return (
+                f"{ref}: {path_text(path)}: found {'none' if written is None else brief(written)}, wanted {wanted}",
+            )
         if not workload.is_pod:
-            _read_template(reader, written, at)
+            _read_template(reader, written, path)
             if workload.kind.built_in and workload.kind.replicas is not None:
                 _read_replicas(reader, value_at(raw, workload.kind.replicas), workload.kind.replicas)
     return tuple([f"{ref}: {in_one_line(error)}" for error in reader.errors])
 
 
-def _read_template(reader: Reader, written: object, at: FieldPath) -> None:
-    template = reader.mapping(written, at)
-    reader.mapping(template.get("spec"), (*at, "spec"))
-    metadata = reader.mapping(template.get("metadata"), (*at, "metadata"))
-    reader.string_map(metadata.get("labels"), (*at, "metadata", "labels"))
+def _read_template(reader: Reader, written: object, path: FieldPath) -> None:
+    template = reader.mapping(written, path)
+    reader.mapping(template.get("spec"), (*path, "spec"))
+    metadata = reader.mapping(template.get("metadata"), (*path, "metadata"))
+    reader.string_map(metadata.get("labels"), (*path, "metadata", "labels"))
 
 
-def _read_replicas(reader: Reader, written: object, at: FieldPath) -> None:
-    if (reader.integer(written, at) or 0) < 0:
-        reader.errors.append(FieldError(INVALID, at, written, "must be 0 or more"))
+def _read_replicas(reader: Reader, written: object, path: FieldPath) -> None:
+    if (reader.integer(written, path) or 0) < 0:
+        reader.errors.append(FieldError(INVALID, path, written, "must be 0 or more"))
 
 
 def in_namespace(obj: Raw, namespace: str) -> Raw:

@@ -31,11 +31,11 @@ def read_contents(
     """
     Return the objects of LISTED_RESOURCES, of one namespace or of all; nodes and namespaces are always whole.
 
-    Custom resources of these `kinds` are read, too, of those that the API server has.
+    Custom resources of these `kinds` are read, too, if the API server has them.
 
-    A kind that may not be listed is named in `missing`, and one whose API the server does not have is absent, as
-    DeviceClass is before 1.34; any other failure is a ClusterError, also while the objects are gone through.  They come
-    kind by kind and page by page, so that no more than a page is in memory.
+    A kind that may not be listed is named in `missing`.  A kind that the server does not have is absent, as DeviceClass
+    is before 1.34.  Any other failure is a ClusterError, also while the objects are gone through.  They come kind by
+    kind and page by page, so that no more than a page is in memory.
     """
     missing: dict[str, str] = {}
     objects = chain(_objects(client, namespace, missing), _custom(client, namespace, kinds, missing))
@@ -43,7 +43,7 @@ def read_contents(
 
 
 def time_at(seconds: float) -> str:
-    """Return the time so many seconds after 1970."""
+    """Return the time so many seconds after 1970, as `2026-01-31T10:00:00Z`."""
     return datetime.fromtimestamp(floor(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -64,13 +64,13 @@ def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterato
 
 def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
     """Yield custom resources, each in the newest version that the API server has."""
-    read: set[tuple[str, str]] = set()
+    listed: set[tuple[str, str]] = set()
     for api_version, resources in custom(kinds).items():
-        asked = [kind for kind in resources if (kind.api_group, kind.resource) not in read]
-        served = _served(client, api_version) if asked else ()
-        for kind in asked:
+        wanted = [kind for kind in resources if (kind.api_group, kind.resource) not in listed]
+        served = _served(client, api_version) if wanted else ()
+        for kind in wanted:
             if kind.resource in served:
-                read.add((kind.api_group, kind.resource))
+                listed.add((kind.api_group, kind.resource))
                 decode = partial(reduction.custom_page, kinds=kinds.by_name[kind.gvk])
                 yield from _of_kind(client, kind, namespace, decode, missing)
 

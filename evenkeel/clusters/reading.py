@@ -59,12 +59,14 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
     with usage_errors():
         if not source.live:
             read = dump_files.contents(Path(source.cluster))
-            return read._replace(objects=_of(namespace, _checked(read.objects)), namespace=namespace or read.namespace)
+            return read._replace(
+                objects=_in_namespace(namespace, _checked(read.objects)), namespace=namespace or read.namespace
+            )
         read = read_contents(client(source, patience=PATIENCE), namespace, kinds)
         return read._replace(objects=_checked(read.objects))
 
 
-def _of(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+def _in_namespace(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
     return (obj for obj in objects if not namespace or texts_at(obj, "metadata.namespace")[0] in ("", namespace))
 
 
@@ -75,7 +77,7 @@ def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, o
 
 @contextmanager
 def usage_errors(option: str = LIVE_OPTION) -> Iterator[None]:
-    """Raise errors of a dump, a recording or an API server, for which `option` asks, as UsageError."""
+    """Raise errors of a dump or an API server as UsageError, which names the `option` that asks for it."""
     try:
         yield
     except DumpError as error:
@@ -105,7 +107,7 @@ def features(
     """
     Return the features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
 
-    `option` is the name of the option that gives the version.  Of a version that is too new, a note says so.
+    `option` is the name of the option that gives the version.  A note tells of a version that is too new.
     """
     known = version or (_live_version(source) if source.live else _dumped_version(source))
     return options.features(known, option, quiet=quiet)
@@ -128,5 +130,5 @@ def _live_version(source: Source) -> str:
 
 
 def _advice(error: ClusterError) -> str:
-    """Return what a person does about a request that the API server refuses."""
+    """Return what to do about a request that the API server refuses."""
     return LOGIN_ADVICE.get(error.status, "")

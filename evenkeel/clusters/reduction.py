@@ -28,9 +28,9 @@ from webhook.kubernetes.kinds import EACH, EACH_KEY, Kind
 _OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM, _METADATA_FORM = map(
     form, (OBJECT_FIELDS, NAMESPACE_FIELDS, TEMPLATE_FIELDS, KEPT_METADATA)
 )
-_PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT_FORM, _NAMESPACE_FORM))
+_PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(item)) for item in (_OBJECT_FORM, _NAMESPACE_FORM))
 _ENCODER = msgspec.json.Encoder(order="sorted")
-_KeptPath = tuple[FieldPath, Any]  # and the form of what is there
+_KeptPath = tuple[FieldPath, Any]  # and the form of the value there
 
 
 def page(body: bytes) -> Any:
@@ -61,29 +61,29 @@ def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mappin
     """
     Return a copy of a raw custom resource with its metadata, Pod templates, constraints, replicas and selector.
 
-    `kinds` describe it.  What has another form than those have elsewhere is left out.
+    `kinds` describe it.  A field that has another form than in built-in kinds is left out.
     """
     paths: list[_KeptPath] = [((name,), Any) for name in ("apiVersion", "kind")]
     paths += [(("metadata",), _METADATA_FORM), *((("spec", name), Any) for name in ("selector", "strategy"))]
     for kind in kinds:
         paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
         paths += [(kind.template, _TEMPLATE_FORM)] if kind.template else []
-    return as_mapping(_kept({"metadata": {}, **raw}, paths))
+    return as_mapping(_reduced({"metadata": {}, **raw}, paths))
 
 
-def _kept(value: object, paths: Sequence[_KeptPath]) -> object:
+def _reduced(value: object, paths: Sequence[_KeptPath]) -> object:
     """Return what of a value is at one of the paths, which may have wildcards, and has the form that goes with it."""
-    for path, of in paths:
+    for path, wanted_form in paths:
         if not path:
-            return _converted(value, of)
+            return _converted(value, wanted_form)
     if paths[0][0][0] == EACH:
-        below = [(path[1:], of) for path, of in paths if path[0] == EACH]
-        return [_kept(item, below) for item in as_list(value)]
-    kept = {}
+        below = [(path[1:], wanted_form) for path, wanted_form in paths if path[0] == EACH]
+        return [_reduced(item, below) for item in as_list(value)]
+    members = {}
     for name, member in as_mapping(value).items():
-        if below := [(path[1:], of) for path, of in paths if path[0] in (name, EACH_KEY)]:
-            kept[name] = _kept(member, below)
-    return kept
+        if below := [(path[1:], wanted_form) for path, wanted_form in paths if path[0] in (name, EACH_KEY)]:
+            members[name] = _reduced(member, below)
+    return members
 
 
 def _converted(value: object, form: Any) -> Any:
@@ -97,9 +97,9 @@ def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
     """Return a copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
     if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
         return _reduce_namespace(msgspec.convert(raw, _NAMESPACE_FORM))
-    kept = msgspec.convert(raw, _OBJECT_FORM)
-    _drop_conditions(kept)
-    return kept
+    obj = msgspec.convert(raw, _OBJECT_FORM)
+    _drop_conditions(obj)
+    return obj
 
 
 def as_line(obj: Mapping[str, object]) -> bytes:

@@ -24,13 +24,13 @@ BY_NAMESPACE = "namespace"
 
 
 class Selection(NamedTuple):
-    """The objects of `namespace`, "" for all namespaces, that have labels which `selector` matches."""
+    """The objects of a namespace with labels that a selector matches."""
 
-    namespace: str
+    namespace: str  # "" for all namespaces
     selector: Selector
 
     def has(self, namespace: str, labels: Labels) -> bool:
-        """Return whether an object of a namespace with these labels is one of them."""
+        """Return whether it has an object of this namespace with these labels."""
         return self.namespace in ("", namespace) and self.selector.matches(labels)
 
 
@@ -76,7 +76,7 @@ def selection(args: argparse.Namespace, source: Source, default: str = "default"
 
 
 def label_of_sums(args: argparse.Namespace) -> str:
-    """Return the label by whose values --by asks for sums; "" for namespaces, and if it does not."""
+    """Return the label that --by names; "" for namespaces, and without --by."""
     if args.by in (None, BY_NAMESPACE):
         return ""
     if label_key_errors(args.by):
@@ -85,7 +85,7 @@ def label_of_sums(args: argparse.Namespace) -> str:
 
 
 def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:
-    """Return what -n and -A choose, "" for all namespaces; with a `default` of "" a live cluster has all, too."""
+    """Return what -n and -A choose, "" for all namespaces.  With a `default` of "", these are all without -n, too."""
     if args.all_namespaces:
         return ""
     if args.namespace is None:
@@ -97,7 +97,7 @@ def _of_dump(source: Source) -> str:
     try:
         return namespace_of(Path(source.cluster)) if source.cluster else ""
     except DumpError:
-        return ""  # Whoever reads it then says what is wrong.
+        return ""  # The command reads the dump later, and says then what is wrong.
 
 
 def _of_context(source: Source) -> str:

@@ -10,9 +10,10 @@ from webhook.cli.usage import UsageError
 
 
 class Source(NamedTuple):
-    """Where a cluster is read: `cluster` is LIVE, a file or a folder, or empty; the rest is only for LIVE."""
+    """Where a cluster is read."""
 
-    cluster: str = ""
+    cluster: str = ""  # LIVE, a file, a folder, or "" for none
+    # Only for LIVE:
     kubeconfig: str = ""
     context: str = ""
 
@@ -52,6 +53,6 @@ def source(args: argparse.Namespace) -> Source:
     chosen = Source(args.cluster or "", args.kubeconfig, args.context)
     for option, value in (("--kubeconfig", chosen.kubeconfig), ("--context", chosen.context)):
         if value and not chosen.live:
-            given = f"--cluster {chosen.cluster}; write" if chosen.cluster else "no --cluster; add"
-            raise UsageError(f"{option}: found {given} --cluster live, or leave {option} out")
+            found = f"--cluster {chosen.cluster}; write" if chosen.cluster else "no --cluster; add"
+            raise UsageError(f"{option}: found {found} --cluster live, or leave {option} out")
     return chosen
