@@ -40,10 +40,10 @@ def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:
 def namespace_labels(args: argparse.Namespace) -> dict[str, Labels]:
     """Return what --namespace-labels says, by the name of the namespace; "" stands for all others."""
     by_namespace: dict[str, Labels] = {}
-    for given in args.namespace_labels:
-        namespace, colon, pairs = given.rpartition(":")
+    for value in args.namespace_labels:
+        namespace, colon, pairs = value.rpartition(":")
         if colon and not DNS_LABEL.fullmatch(namespace):
-            raise UsageError(f'{NAMESPACE_LABELS}: found "{given}", wanted NAMESPACE:KEY=VALUE,…')
+            raise UsageError(f'{NAMESPACE_LABELS}: found "{value}", wanted NAMESPACE:KEY=VALUE,…')
         by_namespace[namespace] = {**by_namespace.get(namespace, {}), **labels(NAMESPACE_LABELS, pairs)}
     return by_namespace
 
@@ -109,10 +109,12 @@ def _files(name: str) -> list[str]:
     if not (name and folder.is_dir()):
         return [name]
     paths = (path for path in sorted(folder.rglob("*")) if path.suffix in MANIFEST_SUFFIXES and path.is_file())
-    found = [str(path) for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
-    if not found:
+    manifests = [
+        str(path) for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    if not manifests:
         raise UsageError(f"-f {name}: found no file that ends in {', '.join(MANIFEST_SUFFIXES)}")
-    return found
+    return manifests
 
 
 def _stdin() -> str:

@@ -11,7 +11,7 @@ from typing import TextIO, TypeVar
 
 from evenkeel.terminal import progress_bar
 
-PROGRESS_SECONDS = 0.2  # Between two numbers that are shown.
+PROGRESS_SECONDS = 0.2  # between two updates
 
 Item = TypeVar("Item")
 Done = Callable[[int], None]
@@ -43,18 +43,18 @@ def bar(total: int, what: str) -> AbstractContextManager[Done]:
 @contextmanager
 def line() -> Iterator[Callable[[str], None]]:
     """
-    Return a function that shows a text in place of the last one, on a terminal; "" takes it away, and so does the end.
+    Return a function that shows a text in place of the last one, on a terminal; "" and the end take it away.
     """
-    stream, shown = sys.stderr, 0.0
+    stream, shown_at = sys.stderr, 0.0
 
     def show(text: str) -> None:
-        nonlocal shown
-        if text and stream is not None and stream.isatty() and time.monotonic() - shown > PROGRESS_SECONDS:
+        nonlocal shown_at
+        if text and stream is not None and stream.isatty() and time.monotonic() - shown_at > PROGRESS_SECONDS:
             progress_bar.show_text(stream, text)
-            shown = time.monotonic()
-        elif shown and not text:
+            shown_at = time.monotonic()
+        elif shown_at and not text:
             progress_bar.clear(stream)
-            shown = 0.0
+            shown_at = 0.0
 
     try:
         yield show
@@ -64,24 +64,24 @@ def line() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Iterator[Done]:
-    stream, shown, stands = sys.stderr, time.monotonic(), False
+    stream, shown_at, is_shown = sys.stderr, time.monotonic(), False
     if stream is None or not stream.isatty():
         yield lambda _: None
         return
 
     def done(number: int) -> None:
-        nonlocal shown, stands
+        nonlocal shown_at, is_shown
         if number == total:
             clear()
-        elif time.monotonic() - shown > PROGRESS_SECONDS:
+        elif time.monotonic() - shown_at > PROGRESS_SECONDS:
             show(stream, number)
-            shown, stands = time.monotonic(), True
+            shown_at, is_shown = time.monotonic(), True
 
     def clear() -> None:
-        nonlocal stands
-        if stands:
+        nonlocal is_shown
+        if is_shown:
             progress_bar.clear(stream)
-        stands = False
+        is_shown = False
 
     try:
         yield done

@@ -11,13 +11,10 @@ CLEAR_LINE = "\x1b[K"  # from here to its end
 
 
 def bar(done: int, total: int, what: str = "files", seconds: float | None = None) -> str:
-    """
-    Return a bar such as `[#########             ] 3,000 of 10,000 files`, with the time that is left where that is
-    known.
-    """
+    """Return a bar such as `[#########             ] 3,000 of 10,000 files, 40 s left`; `seconds` are what is left."""
     filled = PROGRESS_WIDTH * done // max(total, 1)
-    left = f", {_time(seconds)} left" if seconds is not None else ""
-    return f"[{'#' * filled}{' ' * (PROGRESS_WIDTH - filled)}] {done:,} of {total:,} {what}{left}"
+    time_left = f", {_time(seconds)} left" if seconds is not None else ""
+    return f"[{'#' * filled}{' ' * (PROGRESS_WIDTH - filled)}] {done:,} of {total:,} {what}{time_left}"
 
 
 def _time(seconds: float) -> str:

@@ -16,7 +16,7 @@ PART_LIMIT = 8 * LINE_LIMIT
 
 
 class Look(StrEnum):
-    """What a part of a text is; the first three are called as severities are."""
+    """What a part of a text is.  The first three are named like severities, so that these are looks, too."""
 
     ERROR = "error"  # denied, refused, or not placed
     WARNING = "warning"
@@ -52,7 +52,7 @@ TextLine = str | tuple[str, ...]  # a line, or its parts
 
 
 class Style(NamedTuple):
-    """Colours text, if it is `coloured`, as ANSI terminals do."""
+    """Colours text with ANSI escapes, or leaves it as it is."""
 
     coloured: bool
 
@@ -60,7 +60,7 @@ class Style(NamedTuple):
         return f"\x1b[{PALETTE[look]}m{text}\x1b[0m" if self.coloured and look and text else text
 
     def lines(self, lines: Iterable[TextLine]) -> str:
-        """Return lines as text, in which what files say controls no terminal, and each part has an end."""
+        """Return lines as text.  Parts are made printable and cut, as what files say must not control a terminal."""
         return "\n".join("".join(map(self._part, (line,) if isinstance(line, str) else line)) for line in lines)
 
     def _part(self, part: str) -> str:
@@ -80,11 +80,12 @@ def restyled(part: str, text: str) -> Styled:
 
 
 def columns(cells: Sequence[str], widths: Sequence[int], sides: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a row of a table: each cell at its side, `<` or `>`, of its column, without blanks behind."""
+    """Return the parts of a row of a table: each cell left (`<`) or right (`>`) in its column, no blanks at the end."""
     padded = [restyled(cell, f"{cell:{side}{width}}") for cell, width, side in zip(cells, widths, sides, strict=False)]
     while padded and not padded[-1].strip():
         padded.pop()
-    padded[-1:] = [restyled(last, last.rstrip()) for last in padded[-1:]]
+    if padded:
+        padded[-1] = restyled(padded[-1], padded[-1].rstrip())
     return tuple([part for cell in padded for part in (GAP, cell)][1:])
 
 
