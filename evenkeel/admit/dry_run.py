@@ -27,23 +27,18 @@ NEW_UID = "new"
 
 
 class Applied(NamedTuple):
-    """
-    The answers of both phases, and the object as it would be stored if it is allowed.
-
-    `kind` is None for a kind that is not judged.  `passed_over`: such a kind has constraints somewhere.  `unsent`: the
-    API server sends nothing from this namespace.  `unjudged` says why nothing of a request is judged.
-    """
+    """The answers of both phases to an object."""
 
     obj: Mapping[str, object]
     updated: bool
     mutate: Decision
     validate: Decision
-    stored: Mapping[str, object]
+    stored: Mapping[str, object]  # the object as it would be stored if it is allowed
     refused_by_api_server: bool
-    kind: Kind | None
-    passed_over: bool = False
-    unsent: bool = False
-    unjudged: str = ""
+    kind: Kind | None  # None for a kind that is not judged
+    passed_over: bool = False  # the kind is not judged, but the object has constraints somewhere
+    unsent: bool = False  # the API server sends nothing from this namespace
+    unjudged: str = ""  # why nothing of the request is judged
 
     @property
     def denied_by(self) -> str | None:
@@ -54,14 +49,14 @@ class Applied(NamedTuple):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of both answers; /validate is not asked after /mutate has denied."""
+        """The warnings of both answers; /validate is not asked after /mutate has denied."""
         return self.mutate.warnings if self.denied_by == MUTATE else (*self.mutate.warnings, *self.validate.warnings)
 
     @property
     def outcome(self) -> Outcome:
         """What became of the object: given defaults, or what the answer that counts says."""
-        of_defaults = self.mutate.outcome in (Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
-        return self.mutate.outcome if of_defaults and self.validate.outcome is Outcome.ALLOWED else self.answer.outcome
+        is_defaulted = self.mutate.outcome in (Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
+        return self.mutate.outcome if is_defaulted and self.validate.outcome is Outcome.ALLOWED else self.answer.outcome
 
     @property
     def answer(self) -> Decision:
@@ -81,21 +76,21 @@ def dry_run(
     """
     Apply `obj`, over `old` if that is given; `namespace` is where it goes if it names none.
 
-    `user` is the name of who applies it: empty for a person, or the account of a controller.  Nothing in the
-    namespaces that are `never_sent` reaches the webhook.
+    `user` is the account of a controller, or "" for a person.  Nothing in the namespaces that are `never_sent` reaches
+    the webhook.
     """
     terms = as_webhook_sees(terms)
     obj = obj if old is not None else _labelled(obj, terms)
     request = _request(obj, old, MUTATE, terms, namespace, user)
-    known = find_kinds(obj, terms.policy.kinds)
-    kind, updated = known[0] if known else None, old is not None
+    kinds = find_kinds(obj, terms.policy.kinds)
+    kind, updated = kinds[0] if kinds else None, old is not None
     if kind is not None and request.namespace in never_sent:
         refused = _refused_by_api_server(obj, terms.features)
         return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
     mutate = review(request, terms)
-    after = patched(obj, mutate.patch)
-    stored, refused = _stored(after, terms.features), _refused_by_api_server(after, terms.features)
-    request = _request(after if refused else stored, old, VALIDATE, terms, namespace, user)
+    mutated = patched(obj, mutate.patch)
+    stored, refused = _stored(mutated, terms.features), _refused_by_api_server(mutated, terms.features)
+    request = _request(mutated if refused else stored, old, VALIDATE, terms, namespace, user)
     validate = review(request if refused or updated else _created(request), terms)
     refused = refused and validate.outcome is not Outcome.NOT_JUDGED
     passed_over = kind is None and mentions_constraints(obj)
@@ -113,8 +108,12 @@ def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:
         return obj
     node_labels = next((node.labels for node in terms.snapshot.nodes if node.name == name), {})
     copied = {key: value for key, value in node_labels.items() if key in TOPOLOGY_LABELS}
-    at = ("metadata", "labels")
-    return as_mapping(with_value(obj, at, {**as_mapping(value_at(obj, at)), **copied})) if copied else obj
+    labels_path = ("metadata", "labels")
+    return (
+        as_mapping(with_value(obj, labels_path, {**as_mapping(value_at(obj, labels_path)), **copied}))
+        if copied
+        else obj
+    )
 
 
 def _is_pod(obj: Mapping[str, object]) -> bool:
@@ -146,7 +145,7 @@ def mentions_constraints(obj: object) -> bool:
 
 
 def places_of_constraints(obj: object) -> Iterator[list[object]]:
-    """Yield each list of constraints anywhere in an object that is not empty."""
+    """Yield each list of constraints anywhere in an object, but for empty ones."""
     level = [obj]
     while level:
         for value in level:

@@ -17,13 +17,13 @@ OPERATIONS = (CREATE, UPDATE, "DELETE", "CONNECT")
 
 
 class Recorded(NamedTuple):
-    """What a review asks; `unjudged` says why nothing of it is judged, if so."""
+    """What a review asks."""
 
     obj: Mapping[str, object]
     old: Mapping[str, object] | None
     namespace: str
     user: str
-    unjudged: str = ""
+    unjudged: str = ""  # why nothing of it is judged, "" if it is
 
 
 def is_review(obj: Mapping[str, object]) -> bool:
@@ -44,9 +44,13 @@ def read_recorded(review: Mapping[str, object]) -> Recorded:
         operation = brief(request.get("operation"))
         raise ValueError(f"request.operation: found {operation}, wanted one of {', '.join(OPERATIONS)}")
     if subresource or operation not in (CREATE, UPDATE):
-        of = f"{operation} of the subresource {subresource}" if subresource else operation
+        request_kind = f"{operation} of the subresource {subresource}" if subresource else operation
         return Recorded(
-            _subject(request), None, namespace, user, f"{of}: only CREATE and UPDATE of whole objects are judged"
+            _subject(request),
+            None,
+            namespace,
+            user,
+            f"{request_kind}: only CREATE and UPDATE of whole objects are judged",
         )
     obj = _mapping(request, "request.", "object")
     if not all(texts_at(obj, "apiVersion", "kind")):
@@ -60,8 +64,8 @@ def _subject(request: Mapping[str, object]) -> Mapping[str, object]:
     group, version, kind, name, namespace = texts_at(
         request, "kind.group", "kind.version", "kind.kind", "name", "namespace"
     )
-    known = {"apiVersion": f"{group}/{version}".lstrip("/"), "kind": kind}
-    return known | {"metadata": {"name": name, "namespace": namespace}}
+    type_fields = {"apiVersion": f"{group}/{version}".lstrip("/"), "kind": kind}
+    return type_fields | {"metadata": {"name": name, "namespace": namespace}}
 
 
 def _mapping(parent: Mapping[str, object], above: str, name: str) -> Mapping[str, object]:

@@ -28,7 +28,7 @@ def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
     """
     Return what kubectl prints, then the patch and what could not be judged.
 
-    With a policy, also which of its entries would deny the object, which no user sends here, otherwise.
+    With a policy, also which other webhook entry may deny the object; give none if a controller sends it.
     """
     more = (*_more(applied), *(() if policy is None else _denied_otherwise(applied, policy)))
     return "\n".join((*_kubectl(applied, file), *(one_line(f"  {line}", 8 * LINE_LIMIT) for line in more)))
@@ -42,10 +42,10 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
         yield f"{title(applied.obj)} {done}"
         return
     status = answer.status or {}
-    doing = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
+    attempt = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
     entry = entry_name(applied.kind) if applied.kind is not None else ""
     webhook = f'admission webhook "{entry}" denied the request'
-    yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
+    yield f"Error from server ({status.get('reason')}): {attempt}: {webhook}: {status.get('message')}"
 
 
 def warnings(applied: Applied) -> Iterator[str]:
@@ -80,12 +80,14 @@ def _more(applied: Applied) -> Iterator[str]:
 
 
 def _passed_over(obj: Mapping[str, object]) -> str:
-    known = find_kinds(obj, with_operators(KINDS))
-    if known and known[0].operator is not None:
-        named = f"workloads: [{{builtIn: {known[0].operator.name}}}]"
+    kinds = find_kinds(obj, with_operators(KINDS))
+    if kinds and kinds[0].operator is not None:
+        named = f"workloads: [{{builtIn: {kinds[0].operator.name}}}]"
         return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {named}"
-    of = f"{obj.get('apiVersion')} {obj.get('kind')}"
-    return f"not judged: the policy does not say where a {of} has its constraints; add it under workloads in the policy"
+    kind = f"{obj.get('apiVersion')} {obj.get('kind')}"
+    return (
+        f"not judged: the policy does not say where a {kind} has its constraints; add it under workloads in the policy"
+    )
 
 
 def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
@@ -167,7 +169,7 @@ class InLine(list[object]):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a value in full wherever it stands."""
+    """Writes a value in full each time, without anchors and aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

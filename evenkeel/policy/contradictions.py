@@ -37,11 +37,11 @@ OWNER = Owner(APPS, "ReplicaSet", "web")
 
 
 class Contradiction(NamedTuple):
-    """What is wrong at a path; it is an `error` if nobody can want it, whatever the cluster is like."""
+    """What is wrong at a path of a policy."""
 
     path: FieldPath
     text: str
-    error: bool
+    error: bool  # nobody can want it, whatever the cluster is like
 
     def __str__(self) -> str:
         return f"{path_text(self.path)}: {self.text}"
@@ -50,14 +50,17 @@ class Contradiction(NamedTuple):
 def contradictions(policy: Policy, terms: Terms) -> Iterator[Contradiction]:
     """Yield where the policy, or one of its overrides, defeats itself; an override does not repeat the policy's own."""
     yield from _wrong_keys(policy, terms)
-    of_policy: set[str] = set()
+    texts_of_policy: set[str] = set()
     for i, (part, in_force) in enumerate(zip(policy.parts, policy.in_force_by_part, strict=True)):
         above: FieldPath = ("overrides", i - 1) if i else ()
         own_defaults = not i or part.defaulting is not None
-        found = [*_no_constraint_passes(in_force.settings, (*above, "rules"), terms)]
-        found += _withheld_defaults(in_force, (*above, "defaulting") if own_defaults else above, terms)
-        yield from (each for each in found if own_defaults or each.text not in of_policy)
-        of_policy |= set() if i else {each.text for each in found}
+        of_part = [*_no_constraint_passes(in_force.settings, (*above, "rules"), terms)]
+        of_part += _withheld_defaults(in_force, (*above, "defaulting") if own_defaults else above, terms)
+        yield from (
+            contradiction for contradiction in of_part if own_defaults or contradiction.text not in texts_of_policy
+        )
+        if not i:  # the first part is the policy without overrides
+            texts_of_policy = {contradiction.text for contradiction in of_part}
 
 
 def _wrong_keys(policy: Policy, terms: Terms) -> Iterator[Contradiction]:
@@ -100,15 +103,17 @@ def _no_constraint_passes(settings: RuleSettings, path: FieldPath, terms: Terms)
         if hard and soft:
             closed[key] = hard, soft
     if keys == closed.keys():
-        every = frozenset[str]().union(*(hard | soft for hard, soft in closed.values()))
-        yield Contradiction(path, f"every constraint is denied by {some(every)}; change one of these rules", True)
+        denying_rules = frozenset[str]().union(*(hard | soft for hard, soft in closed.values()))
+        yield Contradiction(
+            path, f"every constraint is denied by {some(denying_rules)}; change one of these rules", True
+        )
         return
-    asked = _keys(MISSING, errors[MISSING]) if MISSING in errors else []
+    required_keys = _keys(MISSING, errors[MISSING]) if MISSING in errors else []
     for key, (hard, soft) in closed.items():
         why = f"every constraint for {brief(key)} is denied by {some(hard | soft)}"
         if MALFORMED in hard:
-            continue  # which is told of the key itself
-        if key in asked:
+            continue  # the key itself is reported
+        if key in required_keys:
             least = errors[MISSING].parameters["minReplicas"]
             nothing = f"no workload with {least} or more replicas passes"
             yield Contradiction((*path, MISSING), f"{nothing}: {why}; change one of these rules", True)
@@ -138,7 +143,7 @@ def _deployment(key: str, action: str) -> Workload:
 
 
 def _withheld_defaults(part: InForce, path: FieldPath, terms: Terms) -> Iterator[Contradiction]:
-    """Yield that rules keep Pods from getting the default constraints, or all but those that controllers create."""
+    """Yield that rules keep Pods, or Pods that no controller creates, from getting the default constraints."""
     defaulting = part.defaulting
     if defaulting is None or defaulting.type != LIST or not defaulting.constraints:
         return
@@ -165,7 +170,7 @@ def _pod(constraints: Iterable[Mapping[str, object]]) -> Workload:
 
 
 def _breaking(pod: Workload, rules: InForce, user: str, terms: Terms) -> set[str]:
-    """Return the rules that deny a Pod, if none denies it without its constraints."""
+    """Return the rules that deny a Pod; none if rules also deny it without its constraints."""
     denied = {finding.rule for finding in denying_findings(pod, rules, user, terms)}
     bare = replace(pod, raw_constraints=None)
     return denied if denied and not denying_findings(bare, rules, user, terms) else set()

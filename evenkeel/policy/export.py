@@ -1,4 +1,4 @@
-"""A policy's default constraints as kube-scheduler would apply them by itself, and how another's differ from them."""
+"""A policy's default constraints in a KubeSchedulerConfiguration, and how those of another configuration differ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def configuration(policy: Policy) -> dict[str, object]:
 
 
 def defaulting_of(policy: Policy, scheduler_name: str) -> Defaulting:
-    """Return what the Pods of a schedulerName get, unless an override selects some of them."""
+    """Return what the Pods of a schedulerName get, but for those that an override selects."""
     for override in policy.overrides:
         if override.scheduler_name == scheduler_name and not override.selectors:
             return override.defaulting or policy.defaulting
@@ -55,17 +55,17 @@ def _effective(constraint: Mapping[str, object]) -> dict[str, object]:
 
 
 def losses(policy: Policy, day: str) -> Iterator[str]:
-    """Yield notes on the default constraints that kube-scheduler cannot be told, or would apply in another way."""
+    """Yield notes on default constraints that kube-scheduler cannot be given, or would apply in another way."""
     if policy.defaulting.built_in:
         yield "defaulting: evenkeel leaves out a built-in constraint if nodes lack its key; kube-scheduler does not"
     in_force = policy.on(day)
     for i, override in enumerate(policy.overrides):
         if override not in in_force.overrides:
             continue
-        of_profile = defaulting_of(in_force, override.scheduler_name or DEFAULT_SCHEDULER)
-        if override.selectors and (override.defaulting or policy.defaulting) != of_profile:
-            given = " and ".join(override.selectors)
-            yield f"overrides[{i}] ({override.name}): left out: kube-scheduler cannot select Pods by {given}"
+        profile_defaulting = defaulting_of(in_force, override.scheduler_name or DEFAULT_SCHEDULER)
+        if override.selectors and (override.defaulting or policy.defaulting) != profile_defaulting:
+            selected_by = " and ".join(override.selectors)
+            yield f"overrides[{i}] ({override.name}): left out: kube-scheduler cannot select Pods by {selected_by}"
         elif override.until and override.defaulting:
             yield (
                 f"overrides[{i}] ({override.name}): ends on {override.until}; a profile of kube-scheduler does not end"
@@ -73,8 +73,8 @@ def losses(policy: Policy, day: str) -> Iterator[str]:
     for path, defaulting in policy.defaultings():
         for i, constraint in enumerate(defaulting.constraints):
             if constraint.get(WITHOUT_EFFECT):
-                at = path_text((*path, "defaultConstraints", i, WITHOUT_EFFECT))
-                yield f"{at}: left out: kube-scheduler ignores it in default constraints"
+                field = path_text((*path, "defaultConstraints", i, WITHOUT_EFFECT))
+                yield f"{field}: left out: kube-scheduler ignores it in default constraints"
 
 
 def differences(policy: Policy, scheduler: Policy) -> Iterator[str]:
@@ -84,24 +84,24 @@ def differences(policy: Policy, scheduler: Policy) -> Iterator[str]:
         if name not in profiles:
             yield f"profiles: found none with schedulerName {name}, wanted one"
     for name, i in profiles.items():
-        at = f"profiles[{i}] ({name}): {PLUGIN}"
-        given, wanted = defaulting_of(scheduler, name), defaulting_of(policy, name)
+        plugin = f"profiles[{i}] ({name}): {PLUGIN}"
+        configured, wanted = defaulting_of(scheduler, name), defaulting_of(policy, name)
         wanted_type = _args(wanted)["defaultingType"]
-        if given.type != wanted_type:
-            yield f"{at}: defaultingType: found {given.type}, wanted {wanted_type}"
+        if configured.type != wanted_type:
+            yield f"{plugin}: defaultingType: found {configured.type}, wanted {wanted_type}"
             continue
-        if wanted.constraints and not given.constraints:
-            yield f"{at}: found disabled, or an empty list, wanted the plugin enabled, with defaultConstraints"
-        given_constraints, wanted_constraints = _by_meaning(given), _by_meaning(wanted)
-        for constraint, text in given_constraints.items():
+        if wanted.constraints and not configured.constraints:
+            yield f"{plugin}: found disabled, or an empty list, wanted the plugin enabled, with defaultConstraints"
+        configured_constraints, wanted_constraints = _by_meaning(configured), _by_meaning(wanted)
+        for constraint, text in configured_constraints.items():
             if constraint not in wanted_constraints:
-                yield f"{at}: defaultConstraints: found {text}, which the policy does not have"
+                yield f"{plugin}: defaultConstraints: found {text}, which the policy does not have"
         for constraint, text in wanted_constraints.items():
-            if constraint not in given_constraints:
-                yield f"{at}: defaultConstraints: lacks {text}"
+            if constraint not in configured_constraints:
+                yield f"{plugin}: defaultConstraints: lacks {text}"
 
 
 def _by_meaning(defaulting: Defaulting) -> dict[Constraint, str]:
-    """Return the constraints as the scheduler reads them, with every default applied, and as they are written."""
+    """Return the constraints, as they are written, by their meaning: with every default of the scheduler applied."""
     written = [_effective(constraint) for constraint in defaulting.constraints]
-    return {parse_constraints([each], {}, LATEST)[0]: json.dumps(each, sort_keys=True) for each in written}
+    return {parse_constraints([raw], {}, LATEST)[0]: json.dumps(raw, sort_keys=True) for raw in written}

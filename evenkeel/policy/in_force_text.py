@@ -18,12 +18,16 @@ def text(policy: Policy, in_force: InForce) -> str:
 
 
 def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
-    none = "none matches" if in_force.certain else "not certain"
-    override = one_line(in_force.override, LINE_LIMIT) if in_force.override is not None else none
-    yield f"override       {override}"
+    no_override = "none matches" if in_force.certain else "not certain"
+    override_name = one_line(in_force.override, LINE_LIMIT) if in_force.override is not None else no_override
+    yield f"override       {override_name}"
     if not in_force.certain:
         yield "               another may apply: the labels of the namespace are not known; give --namespace-labels"
-    yield from (f"until          {each.until}" for each in policy.overrides if each.until and each.name == override)
+    yield from (
+        f"until          {override.until}"
+        for override in policy.overrides
+        if override.until and override.name == override_name
+    )
     yield f"enforcement    {in_force.enforcement}{'' if in_force.certain else ', the mildest that may apply'}"
     yield f"ownedObjects   {in_force.owned_objects}"
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
@@ -41,9 +45,9 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
 def _setting(setting: RuleSetting) -> str:
     parameters = (f"{name}={json.dumps(value)}" for name, value in setting.parameters.items())
     words = {"help": setting.help, "notice": setting.notice}
-    said = [f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in words.items() if text]
+    texts = [f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in words.items() if text]
     enforced = ["enforced"] if setting.enforced else []
-    return " ".join((f"{setting.severity:<8}", *enforced, *parameters, *said)).rstrip()
+    return " ".join((f"{setting.severity:<8}", *enforced, *parameters, *texts)).rstrip()
 
 
 def as_json(policy: Policy, in_force: InForce) -> str:
@@ -51,7 +55,8 @@ def as_json(policy: Policy, in_force: InForce) -> str:
     defaulting = in_force.defaulting
     members = {
         "override": in_force.override,
-        "until": next((each.until for each in policy.overrides if each.name == in_force.override), "") or None,
+        "until": next((override.until for override in policy.overrides if override.name == in_force.override), "")
+        or None,
         **fields(in_force, "certain", "enforcement", "owned_objects"),
         **fields(policy, "early_answer", "on_error", "help"),
         "defaulting": defaulting and {"type": defaulting.type, "defaultConstraints": [*defaulting.constraints]},

@@ -16,10 +16,10 @@ PLACE_WORDS = {HOSTNAME: "on node", ZONE: "in zone"}
 
 
 class Replica(NamedTuple):
-    """A Pod behind the webhook's Service that is ready, and the name of its node."""
+    """A Pod behind the webhook's Service that is ready."""
 
     name: str
-    node: str
+    node: str  # its name
 
 
 def services_with_failure_policy_fail(entries: Iterable[Mapping[str, object]]) -> list[tuple[str, str]]:
