@@ -34,46 +34,34 @@ class PolicyTestError(PolicyError):
 
 
 class Case(NamedTuple):
-    """
-    An object that `user` applies, over `old` if that is given, and what is expected of the answer.
-
-    `today` is the day of the case, "" for that of the test.
-    """
+    """An object that is applied, and what is expected of the answer."""
 
     name: str
     obj: Given
-    old: Given | None
-    user: str
-    today: str
+    old: Given | None  # the object before an update
+    user: str  # "" for a person
+    today: str  # the day of the case, "" for that of the test
     expect: Raw
 
 
 class PolicyTest(NamedTuple):
-    """
-    The cases of one file; what is None, or empty, is what `evenkeel admit` takes where it is not told.
-
-    Only `today` is not: no override has ended where it is empty, so that a test is the same each day.
-    """
+    """The cases of one file.  None or "" stands for the default of `evenkeel admit`, but for `today`."""
 
     policy: Given | None
     cluster: Given | Sequence[object] | None
     kubernetes_version: str
-    today: str
+    today: str  # "": no override has ended, so that the test is the same each day
     cases: tuple[Case, ...]
 
 
 class CaseResult(NamedTuple):
-    """
-    What was expected of a case and what was found, each limited to what is compared.
-
-    `applied` is the answer; `problem` says why there is none, "" if there is one.
-    """
+    """What was expected of a case and what was found, each limited to what is compared."""
 
     name: str
     expected: Raw
     found: Raw
-    applied: Applied | None = None
-    problem: str = ""
+    applied: Applied | None = None  # the answer
+    problem: str = ""  # why there is no answer
 
     @property
     def passed(self) -> bool:
@@ -121,7 +109,7 @@ def schema() -> dict[str, object]:
 
 
 def parse_policy_test(text: str) -> PolicyTest:
-    """Return the test in `text`; PolicyTestError names every cause."""
+    """PolicyTestError names every cause."""
     try:
         documents = read_documents(text)
     except DocumentError as error:
@@ -179,7 +167,7 @@ def _version(value: object) -> str:
 
 
 def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
-    """Compare an answer with what is expected of it: a key that is absent is not compared, nor one of a constraint."""
+    """Compare an answer with `expect`; only the keys that it has, and that its constraints have, are compared."""
     wanted, actual = {**expect}, answer(applied)
     for key in {"rules", "warnings"} & wanted.keys():
         wanted[key] = _sorted(wanted[key])
@@ -188,9 +176,7 @@ def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
 
 
 def answer(applied: Applied) -> dict[str, object]:
-    """
-    Return all that can be expected of an answer: its outcome, the rules that found something, warnings and defaults.
-    """
+    """Return all that can be expected of an answer: outcome, rules that found something, warnings and defaults."""
     defaulted = applied.mutate.defaulted
     return {
         "outcome": str(applied.outcome),
@@ -207,9 +193,9 @@ def as_expectation(applied: Applied) -> dict[str, object]:
     It has no `warnings` if there are none, and no `defaults` if defaulting did not look at the object.
     """
     actual = answer(applied)
-    unsaid = [] if actual["warnings"] else ["warnings"]
-    unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
-    return {key: value for key, value in actual.items() if key not in unsaid}
+    left_out = [] if actual["warnings"] else ["warnings"]
+    left_out += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
+    return {key: value for key, value in actual.items() if key not in left_out}
 
 
 def _sorted(texts: object) -> list[str]:
@@ -218,13 +204,15 @@ def _sorted(texts: object) -> list[str]:
 
 
 def _limited(actual: Sequence[object], wanted: Sequence[object]) -> list[object]:
-    """Return each of the constraints with only the fields of the one that is wanted in its place."""
+    """Return the constraints, each with only those fields that the wanted constraint at its index has."""
     limited = list(actual)
-    for i, (constraint, other) in enumerate(zip(actual, wanted, strict=False)):
-        limited[i] = {key: value for key, value in as_mapping(constraint).items() if key in as_mapping(other)}
+    for i, (constraint, wanted_constraint) in enumerate(zip(actual, wanted, strict=False)):
+        limited[i] = {
+            key: value for key, value in as_mapping(constraint).items() if key in as_mapping(wanted_constraint)
+        }
     return limited
 
 
 def _in_order(value: object) -> str:
-    """Return JSON in which equal values are written alike, and 1 and true are not."""
+    """Return JSON, to compare values: in Python, 1 equals True."""
     return json.dumps(value, sort_keys=True)

@@ -79,7 +79,7 @@ def _without_result(case: Case, error: UsageError) -> CaseResult:
 
 
 def _terms(test: PolicyTest, folder: str) -> Terms:
-    """Return the policy of all days and the cluster of a test; a review has no other objects beside it."""
+    """Return the policy, with the overrides of all days, and the cluster of a test."""
     dump = sources.NO_CLUSTER
     if isinstance(test.cluster, str):
         with naming("cluster"):
@@ -136,8 +136,8 @@ def object_of(given: Given, folder: str, read: Read) -> Raw:
     named = [obj for obj in objects if not wanted or wanted in names_of(obj)]
     if len(named) == 1:
         return named[0]
-    known = " or ".join(f"{name}#{names_of(obj)[-1]}" for obj in objects[:3])
-    raise UsageError(f"found {brief(given)}, which is {len(named)} objects, wanted one; write {known}")
+    choices = " or ".join(f"{name}#{names_of(obj)[-1]}" for obj in objects[:3])
+    raise UsageError(f"found {brief(given)}, which is {len(named)} objects, wanted one; write {choices}")
 
 
 def names_of(obj: Raw) -> tuple[str, ...]:

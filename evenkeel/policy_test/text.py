@@ -24,11 +24,11 @@ YAML_WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
 
 
 class FileResults(NamedTuple):
-    """One file: the results of its cases, and all that is wrong with it or them."""
+    """The results of one file."""
 
     file: str
-    results: tuple[CaseResult, ...] = ()
-    problems: tuple[str, ...] = ()
+    results: tuple[CaseResult, ...] = ()  # () if its cases cannot be read
+    problems: tuple[str, ...] = ()  # all that is wrong with the file or its cases
 
     @property
     def failed(self) -> bool:
@@ -36,7 +36,7 @@ class FileResults(NamedTuple):
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Why not even its cases are known."""
+        """Why not even its cases can be read."""
         return () if self.results else self.problems
 
 
@@ -66,8 +66,8 @@ def _summary(totals: Mapping[str, int], cases: int) -> str:
     if totals["passed"] == cases:
         return "all passed"
     first = "failed" if totals["failed"] else "passed"
-    said = {first: first, "unusable": "could not be judged"}
-    return ", ".join(f"{totals[kind]} {words}" for kind, words in said.items() if totals[kind])
+    words_of = {first: first, "unusable": "could not be judged"}
+    return ", ".join(f"{totals[kind]} {words}" for kind, words in words_of.items() if totals[kind])
 
 
 def _failure(result: CaseResult, file: FileResults) -> Iterator[str]:

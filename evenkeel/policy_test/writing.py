@@ -50,8 +50,8 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         head["today"] = options.today()
         policy = policy.on(head["today"])
     terms = Terms(policy, reading.cluster(source), features)
-    written = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
-    cases = _unlike([case for case in written if _can_be_written(case)])
+    every_case = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
+    cases = _unlike([case for case in every_case if _can_be_written(case)])
     if not cases:
         found_none = f"{' '.join(paths)}: found no object that the policy judges"
         raise UsageError(f"{found_none}; give other files, or add their kinds to workloads in the policy")
@@ -80,11 +80,11 @@ def _manifests(paths: Iterable[str], terms: Terms, relative: Callable[[str], str
             times = Counter(name for obj in objects for name in names_of(obj))
             for obj in objects:
                 if find_kinds(obj, terms.policy.kinds):
-                    alone = next((name for name in names_of(obj) if times[name] == 1), None)
-                    if file == STANDARD_INPUT or (alone is None and len(objects) > 1):
+                    unique_name = next((name for name in names_of(obj) if times[name] == 1), None)
+                    if file == STANDARD_INPUT or (unique_name is None and len(objects) > 1):
                         yield obj, obj
                     else:
-                        yield obj, relative(file) if len(objects) == 1 else f"{relative(file)}#{alone}"
+                        yield obj, relative(file) if len(objects) == 1 else f"{relative(file)}#{unique_name}"
 
 
 def _read(file: str, named: bool) -> tuple[Raw, ...]:
@@ -101,7 +101,7 @@ def _read(file: str, named: bool) -> tuple[Raw, ...]:
 
 
 def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
-    """Return a case of what becomes of an object today; what a built-in controller owns is sent by that controller."""
+    """Return a case of what becomes of an object today.  An object with a built-in controller is sent by that."""
     ref, owner = ObjectRef.of(obj), owner_of(obj)
     user = account_of(ref.kind, owner) if owner is not None else None
     return {
