@@ -60,19 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can be read only once")
-    asked = [(file, review) for file in args.filename for review in _asked(file, args)]
-    given = inputs.objects(args.old) if args.old is not None else None
-    old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
+    requests = [(file, review) for file in args.filename for review in _requests(file, args)]
+    old_objects = inputs.objects(args.old) if args.old is not None else None
+    old = {identity_of(obj, args.namespace): obj for obj in old_objects} if old_objects is not None else None
     source = sources.source(args)
     features = reading.features(args.kubernetes_version, source, quiet=args.quiet)
     policy = inputs.policy_of_today(args.policy, features)
     labels = inputs.namespace_labels(args)
     if "" not in labels:
-        labels = {**_namespaces(each.obj for _, each in asked), **labels}
+        labels = {**_namespaces(recorded.obj for _, recorded in requests), **labels}
     cluster = reading.cluster(source)
     terms = Terms(policy, cluster, features, labels, foresees=True)
     code = 0
-    for file, (obj, before, namespace, user, unjudged) in asked:
+    for file, (obj, before, namespace, user, unjudged) in requests:
         if unjudged:
             applied = Applied(obj, False, ALLOWED, ALLOWED, obj, False, None, unjudged=unjudged)
         else:
@@ -89,7 +89,7 @@ def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
     return {ref.name: labels_of(obj.get("labels")) for ref, obj in named if ref.key[:2] == NAMESPACE_TYPE}
 
 
-def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
+def _requests(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
     """Yield a request for each object in a file, or the request of each review."""
     for number, obj in enumerate(inputs.objects(file), 1):
         if not is_review(obj):
@@ -110,10 +110,10 @@ def _before(
     """Return the old object, None for a creation."""
     if old is None:
         return None
-    known_by = identity_of(obj, args.namespace)
-    if known_by not in old:
-        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {known_by[2]}")
-    return old[known_by]
+    key = identity_of(obj, args.namespace)
+    if key not in old:
+        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {key[2]}")
+    return old[key]
 
 
 def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> None:
@@ -123,6 +123,6 @@ def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> N
         print(render.text(applied, file, policy))
     else:
         unstored = applied.denied_by or applied.unjudged
-        said = render.text(applied, file, policy) if unstored else "\n".join(render.warnings(applied))
-        print(said, end="\n" if said else "", file=sys.stderr)
+        lines = render.text(applied, file, policy) if unstored else "\n".join(render.warnings(applied))
+        print(lines, end="\n" if lines else "", file=sys.stderr)
         print("" if unstored else render.as_yaml(applied), end="")

@@ -58,7 +58,7 @@ from webhook.policy.policy import Policy
 
 POD = "Pod"
 NOT_JUDGED_CODE = 3
-KNOWN_BELOW = 0  # The priority below which all Pods are read, as rollouts may preempt them: those of placeholders.
+KNOWN_BELOW = 0  # Pods of a lower priority, such as placeholders, are all read: rollouts may preempt them.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,27 +94,27 @@ def run(args: argparse.Namespace) -> int:
     explained = list[render.Explained]()
     for subject in subjects:
         try:
-            of_subject = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
+            result = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
             left_out = () if policy is None else _left_out(subject, policy, known)
-            explained.append(of_subject._replace(named=policy is not None, notes=(*of_subject.notes, *left_out)))
+            explained.append(result._replace(named=policy is not None, notes=(*result.notes, *left_out)))
         except UsageError as error:
             errors.append(str(error))
     if args.output == output.JSON and explained:
         print(render.all_as_json(explained))
     elif explained:
         now, style = datetime.now(UTC), style_of(args.color)
-        print("\n\n".join(render.text(of_subject, now, style) for of_subject in explained))
+        print("\n\n".join(render.text(result, now, style) for result in explained))
     if errors:
         raise UsageError("\n".join(errors))
-    if not all(of_subject.explanation.feasibility.feasible for of_subject in explained):
+    if not all(result.explanation.feasibility.feasible for result in explained):
         return 1
-    return NOT_JUDGED_CODE if any(of_subject.explanation.gaps for of_subject in explained) else 0
+    return NOT_JUDGED_CODE if any(result.explanation.gaps for result in explained) else 0
 
 
 def _in_cluster(
     args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
-    """Return the Pod that is named, or the next Pods of the workload."""
+    """Return the Pod that is named, or the next Pods of the workload; no errors, which only files have."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
     within = _within(namespace)
 
@@ -151,7 +151,7 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 def _in_file(
     args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
-    """Return each Pod and each Pod template in the files, as if it were applied now; and why others cannot be read."""
+    """Return each Pod and each Pod template in the files, as if applied now, and why others cannot be read."""
     objects = [known_cluster.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
     known = known_cluster.read(
         source,
@@ -194,29 +194,29 @@ def _explained(
     fixes: tuple[Remedy, ...] = ()
     changed = changed_since(subject, known.others)
     if not (explanation.feasibility.feasible or subject.node):
-        again = made_again([subject], tried.cycle, known.others, defaults, profiles)
+        successors = made_again([subject], tried.cycle, known.others, defaults, profiles)
         changes = remedies(tried.cycle, explanation.feasibility)
-        fixes = with_successors(changes, again, outdated=bool(changed))
-    said, computed = subject.verdict, explanation.message
-    compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
+        fixes = with_successors(changes, successors, outdated=bool(changed))
+    verdict, message = subject.verdict, explanation.message
+    compared = message and verdict.reason == UNSCHEDULABLE_REASON and verdict.states_cause
     notes = (
         *foreign(subject, profiles),
         *((f"The template of {changed} has changed since this Pod was created.",) if changed else ()),
         *known.notes,
         *(() if subject.exists else known_cluster.unlisted_classes(subject.raw, known)),
     )
-    made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
-    template = None if in_file else read_template(made_by, subject.pod.spec, kinds)
+    maker = known.others.get(subject.made_by.key) if subject.made_by is not None else None
+    template = None if in_file else read_template(maker, subject.pod.spec, kinds)
     time = seconds_at(known.time)
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
-    rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
+    rollouts = simulated_rollouts(fixes, tried.cycle, maker, cluster, kinds, profiles, defaults)
     refusing = obstacles(tried.cycle, explanation.feasibility)
-    kept = kept_room(tried.cycle, explanation.feasibility)
+    reserved = kept_room(tried.cycle, explanation.feasibility)
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
     stuck, runs = _helped(subject, fixes, known, profiles)
     waiting, pods = ((), 0) if in_file or subject.is_pod else _waiting(subject, known, profiles)
-    own = _stuck(_own(subject.made_by, known), profiles) if subject.made_by is not None and not in_file else ()
-    to_delete = sorted({*own, *([subject.ref.name] if subject.exists else [])})
+    own_stuck = _stuck(_own(subject.made_by, known), profiles) if subject.made_by is not None and not in_file else ()
+    to_delete = sorted({*own_stuck, *([subject.ref.name] if subject.exists else [])})
     proposals = [
         render.Proposal(fix, rollout, _commands(fix, rollout, subject.ref.namespace, to_delete, template), run_then)
         for fix, rollout, run_then in zip(fixes, rollouts, runs, strict=True)
@@ -229,12 +229,12 @@ def _explained(
         notes,
         tried=is_tried,
         obstacles=refusing,
-        kept_room=kept,
+        kept_room=reserved,
         stuck=stuck,
-        assumed=known.assumed if compared and not explanation.agrees(said.message) else (),
+        assumed=known.assumed if compared and not explanation.agrees(verdict.message) else (),
         waiting=waiting,
         pods=pods,
-        reach=reach_of_template(made_by) if made_by is not None else "",
+        reach=reach_of_template(maker) if maker is not None else "",
     )
 
 
@@ -263,28 +263,29 @@ def _stuck(pods: Sequence[PlacementSubject], profiles: Profiles) -> tuple[str, .
 def _commands(
     fix: Remedy, rollout: Rollout | None, namespace: str, waiting: Sequence[str], template: Template | None
 ) -> tuple[Command, ...]:
-    """Return the commands that make a change, and delete the Pods that wait, where only then the rollout goes on."""
-    made = commands(fix.edits, template)
-    if not made or rollout is None or not waiting or rollout.finishes == 1 or rollout.replaced < 1:
-        return made
-    return (*made, *commands((deleting(namespace, *waiting),), None))
+    """Return the commands that make a change, and delete waiting Pods if the rollout goes on only then."""
+    change_commands = commands(fix.edits, template)
+    if not change_commands or rollout is None or not waiting or rollout.finishes == 1 or rollout.replaced < 1:
+        return change_commands
+    return (*change_commands, *commands((deleting(namespace, *waiting),), None))
 
 
 def _helped(
     subject: PlacementSubject, fixes: Sequence[Remedy], known: Known, profiles: Profiles
 ) -> tuple[int, list[Runs | None]]:
     """Return how many Pods of the namespace wait, and how many of them run after each of the changes."""
-    there = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
-    waiting = [pod for pod in there if is_stuck(pod, profiles)]
-    named = any(pod.ref == subject.ref for pod in waiting)
+    pods = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
+    waiting = [pod for pod in pods if is_stuck(pod, profiles)]
+    is_waiting = any(pod.ref == subject.ref for pod in waiting)
     namespace = subject.ref.namespace
-    return helped(fixes, waiting if named else [], namespace, known.snapshot, known.features, profiles)
+    return helped(fixes, waiting if is_waiting else [], namespace, known.snapshot, known.features, profiles)
 
 
 def _rank(proposal: render.Proposal) -> tuple[bool, bool, tuple[int, int], float]:
     """
-    Return the sort key by which changes in the cluster come first, and those after which the most Pods run; before all
-    others that for which nothing is to be changed.
+    Return the sort key of a proposal, the best first.
+
+    Best is that for which nothing is to be changed, then changes in the cluster, then those after which most Pods run.
     """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
@@ -292,13 +293,13 @@ def _rank(proposal: render.Proposal) -> tuple[bool, bool, tuple[int, int], float
 
 
 def _fewest(runs: Runs | None) -> tuple[int, int]:
-    """Return the sort key by which the most Pods that run come first."""
+    """Return the sort key by which more Pods that run come first."""
     return (0, 0) if runs is None else (-runs.least, -runs.most)
 
 
 def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:
-    """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
-    found = suited(subject, policy, known.snapshot)
-    if found.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
-        which = "One of the built-in defaults is" if found.constraints else "The built-in defaults are"
-        yield f"{which} left out: {found.lacking}."
+    """Yield why a Pod without constraints does not get some, or any, of the built-in defaults."""
+    defaults = suited(subject, policy, known.snapshot)
+    if defaults.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
+        which = "One of the built-in defaults is" if defaults.constraints else "The built-in defaults are"
+        yield f"{which} left out: {defaults.lacking}."

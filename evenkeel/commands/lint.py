@@ -182,9 +182,9 @@ def _repaired_sources(
     args: argparse.Namespace, begin: Callable[[], Session], files: Sequence[str]
 ) -> tuple[int, Session, Iterable[FileOutcome]]:
     """
-    Return a session with the outcomes of the files, and how much was repaired before it.
+    Return the number of findings repaired in sessions before, the last session, and the outcomes of the files in it.
 
-    A repair of a source may change any build, so that with --build auto all is built again after one.
+    A repair of a source may change any build, so with --build auto all is built again in a new session.
     """
     repaired, rounds = 0, 0
     if args.fix and args.build == AUTO:
@@ -222,24 +222,24 @@ def _check(args: argparse.Namespace) -> None:
 
 
 class _Configured(NamedTuple):
-    """The configuration of the repository, and the name of its file, "" if there is none."""
+    """The configuration of the repository."""
 
-    file: str = ""
-    says: LintConfiguration = LintConfiguration()
+    file: str = ""  # its name, "" if there is none
+    settings: LintConfiguration = LintConfiguration()
 
     def excluding(self, folder: str = "") -> list[Ignore]:
-        """Return what it excludes, where its folder is `folder`, or else its own."""
+        """Return the patterns to exclude, relative to `folder`, or else to the folder of the file."""
         folder = folder or os.path.dirname(os.path.realpath(self.file))
-        return [parse_gitignore("\n".join(self.says.excludes), folder)] if self.says.excludes else []
+        return [parse_gitignore("\n".join(self.settings.excludes), folder)] if self.settings.excludes else []
 
     @property
     def policy(self) -> Path | None:
         """The path of its policy, None if it names none.  UsageError if there is no such file."""
-        if not self.says.policy:
+        if not self.settings.policy:
             return None
-        path = Path(self.file).parent / self.says.policy
+        path = Path(self.file).parent / self.settings.policy
         if not path.is_file():
-            value = f"policy: found {brief(self.says.policy)}"
+            value = f"policy: found {brief(self.settings.policy)}"
             raise UsageError(f"{self.file}: {value}, wanted a file; the path is relative to the folder of this file")
         return path
 
@@ -260,7 +260,7 @@ def _configured(paths: Sequence[str]) -> _Configured:
 
 
 def _misnamed(paths: Sequence[str]) -> Iterator[str]:
-    """Yield a note for each file that would set options, were it named rightly."""
+    """Yield a note for each file whose name is nearly that of a configuration."""
     for file in dict.fromkeys(os.path.join(root_of(path), MISNAMED_CONFIGURATION) for path in paths):
         if os.path.isfile(file):
             yield f"{os.path.relpath(file)}: is not read; rename it {CONFIGURATION_NAME}"
@@ -277,13 +277,13 @@ def _files(args: argparse.Namespace, configured: _Configured) -> tuple[list[str]
 def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     """Return the terms for any input: the policy, the cluster and what options set."""
     severities = dict(map(_severity, args.rule))
-    in_file = dict(configured.says.rules)
-    unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
-    unused = severities.pop(UNUSED_SUPPRESSION, unused)
+    in_file = dict(configured.settings.rules)
+    unused_in_file = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
+    unused = severities.pop(UNUSED_SUPPRESSION, unused_in_file)
     source = sources.source(args)
     features = _features(args, source)
     policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
-    if args.policy:
+    if args.policy:  # a policy on the command line wins over the configuration
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
     policy = _with_severities(policy, in_file, f"{configured.file}: rules.")
     policy = _with_severities(policy, severities, "--rule: ")
@@ -293,7 +293,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
         snapshot,
         features,
         room_for=room_for,
-        labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
+        labels={**configured.settings.namespaces, **inputs.namespace_labels(args)},
         foresees=True,
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
@@ -310,7 +310,7 @@ def _features(args: argparse.Namespace, source: sources.Source) -> Features:
 
 
 def _cluster(source: sources.Source, features: Features) -> tuple[ClusterView | None, RoomFor | None]:
-    """Return the cluster, and what finds the room in it; neither where no cluster is given."""
+    """Return the cluster, and a function that finds the room in it; None without --cluster."""
     if not source.cluster:
         return None, None
     from evenkeel.clusters.snapshots import snapshot
@@ -322,7 +322,7 @@ def _cluster(source: sources.Source, features: Features) -> tuple[ClusterView | 
 def _with_input(
     args: argparse.Namespace, terms: LintTerms, files: Sequence[str], paths: Sequence[str], reader: FileReader
 ) -> LintTerms:
-    """Return the terms with what the files of an input, to which `paths` lead, say of each other."""
+    """Return the terms with what the files, to which `paths` lead, state for each other."""
     snapshots = {folder: context.snapshot(terms.snapshot) for folder, context in read_context(files, reader).items()}
     overlays = read_overlays(files, reader, paths)
     return replace(
@@ -344,11 +344,11 @@ def _builds(
     from evenkeel.lint.building import build_all, chart_roots
 
     roots = {**overlays.roots, **chart_roots(files, reader.text_of_file)}
-    of_helm = ["--namespace", args.namespace]
-    of_helm += ["--kube-version", args.kubernetes_version] if args.kubernetes_version else []
+    helm_options = ["--namespace", args.namespace]
+    helm_options += ["--kube-version", args.kubernetes_version] if args.kubernetes_version else []
     builds = dict[str, Build]()
     with progress.bar(len(roots), "builds") as done:
-        for build in build_all(roots, cpus(), of_helm):
+        for build in build_all(roots, cpus(), helm_options):
             builds[build.file] = build
             done(len(builds))
     return builds
@@ -357,7 +357,7 @@ def _builds(
 def _before(
     args: argparse.Namespace, configured: _Configured, files: Sequence[str], terms: LintTerms
 ) -> Callable[[JudgedFile], JudgedFile] | None:
-    """Return what gives the result of a file before --since, None without it; UsageError if git cannot tell."""
+    """Return a function that gives the result of a file before the change; UsageError if git cannot tell."""
     if args.since is None:
         return None
     from evenkeel.lint.since import SinceError, TreeBefore, read_change, within
@@ -453,11 +453,8 @@ def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome)
     judged = outcome.judged
     if args.write_baseline or args.output not in ("text", "concise"):
         return
-    if (
-        text := lint_text.file(judged, style)
-        if args.output == "text"
-        else lint_text.concise(judged.problems, judged.found)
-    ):
+    is_text = args.output == "text"
+    if text := lint_text.file(judged, style) if is_text else lint_text.concise(judged.problems, judged.found):
         print(text)
 
 
@@ -471,9 +468,9 @@ def _print_summary(args: argparse.Namespace, style: Style, session: Session, fil
     summary = session.summary
     if args.output in ("text", "concise"):
         if not args.quiet:
-            said = sys.stdout if args.output == "text" else sys.stderr
+            stream = sys.stdout if args.output == "text" else sys.stderr
             style = style if args.output == "text" else UNCOLOURED
-            print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
+            print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=stream)
             print_notes(lint_text.notes(summary))
     elif args.output == "json":
         from evenkeel.lint import as_json

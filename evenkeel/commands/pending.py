@@ -50,12 +50,12 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.selection(args, source)
 
     known = known_cluster.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
-    everybody = [of_pod(pod, known.others) for pod in known.pods]
-    subjects = [pod for pod in everybody if chosen.has(pod.ref.namespace, pod.pod.labels)]
-    rest = [pod for pod in everybody if not chosen.has(pod.ref.namespace, pod.pod.labels)]
-    waiting, competing = ([pod for pod in pods if is_stuck(pod, profiles)] for pods in (subjects, rest))
+    all_pods = [of_pod(pod, known.others) for pod in known.pods]
+    subjects = [pod for pod in all_pods if chosen.has(pod.ref.namespace, pod.pod.labels)]
+    not_chosen = [pod for pod in all_pods if not chosen.has(pod.ref.namespace, pod.pod.labels)]
+    waiting, competing = ([pod for pod in pods if is_stuck(pod, profiles)] for pods in (subjects, not_chosen))
     listed = pending(waiting, known.snapshot, known.features, profiles, known.others, competing=competing)
-    others = Counter(_other(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
+    others = Counter(_other_reason(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
     around = render.Surroundings(
         chosen.namespace,
         not chosen.selector.empty,
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         known.notes,
         () if listed.agree == listed.compared else known.assumed,
     )
-    namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in everybody)}
+    namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in all_pods)}
     if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
         only = f"Only the namespace {chosen.namespace} is listed; -A lists all."
         around = around._replace(notes=(*around.notes, only))
@@ -78,10 +78,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _waits(pod: Raw) -> bool:
-    return not texts_at(pod, "spec.nodeName")[0] and read_pod(pod).waits  # Of most Pods no more is to be read.
+    return (
+        not texts_at(pod, "spec.nodeName")[0] and read_pod(pod).waits
+    )  # Most Pods have a node, and are not read further.
 
 
-def _other(subject: PlacementSubject, profiles: Profiles) -> str:
+def _other_reason(subject: PlacementSubject, profiles: Profiles) -> str:
     """Return why a Pod waits that kube-scheduler has not refused."""
     if subject.scheduler not in profiles:
         return f"placed by the scheduler {subject.scheduler}"

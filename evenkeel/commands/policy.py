@@ -114,8 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_policy_argument(export)
     options.add_quiet_argument(export)
     export.set_defaults(act=_export)
-    printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA_HELP)
-    printed.set_defaults(act=_schema)
+    schema_parser = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA_HELP)
+    schema_parser.set_defaults(act=_schema)
 
 
 def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,12 +151,12 @@ def _test(args: argparse.Namespace) -> int:
             name = option.replace("_", "-")
             raise UsageError(f"--{name}: works only with --init; write it into the test file, or leave it out")
     results = [run_file(file) for file in files_of(args.path)]
-    problems = [problem for each in results for problem in each.problems]
-    if args.output != "text" or any(each.results for each in results):
+    problems = [problem for tested in results for problem in tested.problems]
+    if args.output != "text" or any(tested.results for tested in results):
         print(OUTPUT_FORMS[args.output](results))
     if problems:
         raise UsageError("\n".join(problems))
-    return 1 if any(each.failed for each in results) else 0
+    return 1 if any(tested.failed for tested in results) else 0
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -167,14 +167,14 @@ def _check(args: argparse.Namespace) -> int:
     rights = _new_rights(policy, before) if before is not None else ()
     source = sources.source(args)
     snapshot = reading.cluster(source)
-    of_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
-    of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
+    on_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
+    on_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(override_reach.ends(policy, options.today()).values())
-    of_kinds = reading.notes_on_kinds(source, policy.kinds)
-    found = [*contradictions(policy, Terms(policy, snapshot, features))]
-    errors = [str(each) for each in found if each.error]
-    surprises = [str(each) for each in found if not each.error]
-    notes = (*surprises, *policy.notes, *ends, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
+    on_kinds = reading.notes_on_kinds(source, policy.kinds)
+    self_defeats = [*contradictions(policy, Terms(policy, snapshot, features))]
+    errors = [str(contradiction) for contradiction in self_defeats if contradiction.error]
+    surprises = [str(contradiction) for contradiction in self_defeats if not contradiction.error]
+    notes = (*surprises, *policy.notes, *ends, *on_kinds, *on_nodes, *on_replicas, *entries, *rights)
     copy = _compared(policy.on(options.today()), args.against) if args.against is not None else None
     form = check_text.as_json if args.output == output.JSON else check_text.text
     print(form(str(args.file), errors, notes, copy))
@@ -182,7 +182,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _on_replicas(source: sources.Source, nodes: Nodes) -> Iterator[str]:
-    """Yield where the replicas in a live cluster run, and could be lost together, if calls are refused without them."""
+    """Yield notes on replicas in a live cluster that may be lost together, if the API server refuses calls then."""
     client = reading.client(source=source)
     registration = Registration(client, MUTATING_NAME, NAME)
     try:
@@ -202,7 +202,7 @@ def _compared(policy: Policy, path: Path) -> ComparedCopy:
 
 
 def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
-    """Yield what is to be applied besides the policy, so that the API server sends what it needs."""
+    """Yield a note on webhook entries that the new policy needs besides those of the policy before."""
     for enforced_fail, condition, option in (
         (False, "", ""),
         (True, "with failurePolicyEnforced: Fail, ", " --failure-policy-enforced Fail"),
@@ -214,7 +214,7 @@ def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
 
 
 def _new_rights(policy: Policy, before: Policy) -> Iterator[str]:
-    """Yield on which resources people who run commands need rights besides those for the policy before."""
+    """Yield a note on resources that people who run commands must read besides those for the policy before."""
     if resources := rbac.new_resources(rbac.viewer_rules(policy), rbac.viewer_rules(before)):
         todo = "helm upgrade, or apply what evenkeel manifests --rbac-viewer prints"
         yield f"with this policy, people who run commands must read more ({', '.join(resources)}): {todo}"
@@ -222,21 +222,23 @@ def _new_rights(policy: Policy, before: Policy) -> Iterator[str]:
 
 def _show(args: argparse.Namespace) -> int:
     policy, snapshot = inputs.policy_of_today(args.policy), reading.cluster(sources.source(args))
-    pod = {
+    raw = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"namespace": args.namespace, "labels": inputs.labels("--labels", args.labels)},
         "spec": {"schedulerName": args.scheduler_name},
     }
-    known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
+    namespace_labels = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(
+        args.namespace
+    )
     form = in_force_text.as_json if args.output == output.JSON else in_force_text.text
-    workload = parse_workloads(pod)[0]
-    of_pod = policy.in_force(workload, known)
-    if snapshot is not None and of_pod.defaulting is not None:
-        suited = suited_defaults(of_pod.defaulting, workload, snapshot)
-        of_pod = replace(of_pod, defaulting=of_pod.defaulting._replace(constraints=suited.constraints))
+    workload = parse_workloads(raw)[0]
+    in_force = policy.in_force(workload, namespace_labels)
+    if snapshot is not None and in_force.defaulting is not None:
+        suited = suited_defaults(in_force.defaulting, workload, snapshot)
+        in_force = replace(in_force, defaulting=in_force.defaulting._replace(constraints=suited.constraints))
         print_notes([f"defaulting: left out: {suited.lacking}"] if suited.lacking else ())
-    print(form(policy, of_pod))
+    print(form(policy, in_force))
     return 0
 
 

@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_version_argument(parser)
 
 
-class Made(NamedTuple):
+class ReportOfCluster(NamedTuple):
     """A report, and what was found out of the cluster for it."""
 
     report: Report
@@ -110,12 +110,12 @@ def run(args: argparse.Namespace) -> int:
     policies, source, profiles = _policies(args), sources.source(args), load_profiles(args.scheduler_config)
     _check(args)
     chosen = selection.selection(args, source)
-    named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
+    ref = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
-        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
-    report, known, inventory = _made(args, source, policies, profiles, chosen, named)
-    of_policy = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
-    notes = output.noted(args, (*_notes(args, chosen.namespace, report, known), *of_policy))
+        return _serve(args, lambda: _read_report(args, source, policies, profiles, chosen, ref))
+    report, known, inventory = _read_report(args, source, policies, profiles, chosen, ref)
+    policy_notes = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
+    notes = output.noted(args, (*_notes(args, chosen.namespace, report, known), *policy_notes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == output.HTML:
@@ -132,14 +132,14 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(report, args.fail_on)
 
 
-def _made(
+def _read_report(
     args: argparse.Namespace,
     source: sources.Source,
     policies: Policies,
     profiles: Profiles,
     chosen: selection.Selection,
-    named: ObjectRef | None,
-) -> Made:
+    ref: ObjectRef | None,
+) -> ReportOfCluster:
     """Read the cluster, and report on the workloads that are chosen."""
     kinds = policies.policy.kinds
     inventory = Inventory(kinds)
@@ -167,17 +167,19 @@ def _made(
     creation = read_creation(known.others, known.features)
     reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles, creation)
     workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
-    if named is not None:
-        workloads = [workload for workload in workloads if key_of(workload) == inventory.top(named.key)]
+    if ref is not None:
+        workloads = [workload for workload in workloads if key_of(workload) == inventory.top(ref.key)]
     reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
-    return Made(reporting.report(reported, selection.label_of_sums(args)), known, inventory)
+    return ReportOfCluster(reporting.report(reported, selection.label_of_sums(args)), known, inventory)
 
 
 def _check(args: argparse.Namespace) -> None:
     """Raise UsageError if the options do not go together."""
     selection.label_of_sums(args)
-    without_list = [f"--by {args.by}"] * bool(args.by) + ["--summary"] * args.summary
-    for option in [*without_list, *["--changed"] * args.changed]:
+    without_list = [f"--by {args.by}"] if args.by else []
+    if args.summary:
+        without_list.append("--summary")
+    for option in [*without_list, "--changed"] if args.changed else without_list:
         if args.output not in (output.TEXT, output.JSON):
             raise UsageError(f"{option}: found -o {args.output}, wanted -o text or -o json")
         if args.metrics_bind is not None:
@@ -191,18 +193,18 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
 
 
-def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
+def _serve(args: argparse.Namespace, read_report: Callable[[], ReportOfCluster]) -> int:
     """Serve the metrics of reports until the process is ended."""
     from evenkeel.report.metrics_server import ReportError, serve  # Flask takes a while to import.
 
-    def noted() -> tuple[Report, Sequence[str]]:
+    def report_and_notes() -> tuple[Report, Sequence[str]]:
         try:
-            made = make()
+            report, known, _ = read_report()
         except UsageError as error:
             raise ReportError(str(error)) from error
-        return made.report, () if args.quiet else made.known.notes
+        return report, () if args.quiet else known.notes
 
-    serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
+    serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, report_and_notes)
     return 0
 
 
@@ -227,14 +229,14 @@ def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
 
 def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Known) -> Iterator[str]:
     """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
-    told = () if args.output in (output.JSON, output.HTML) else (known.without_nodes,)  # as an error
-    yield from (note for note in known.notes if note not in told)
+    told_as_error = () if args.output in (output.JSON, output.HTML) else (known.without_nodes,)
+    yield from (note for note in known.notes if note not in told_as_error)
     if any(workload.live.claims for workload in report.workloads):
         yield from notes_on_pins(known.snapshot)
     if args.object and not report.workloads:
-        made = "; the Pods of a workload are in the report on the workload" if args.object[0].startswith("po") else ""
+        hint = "; the Pods of a workload are in the report on the workload" if args.object[0].startswith("po") else ""
         none = f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}"
-        raise UsageError(f"{none}; name another with -n{made}")
+        raise UsageError(f"{none}; name another with -n{hint}")
     if namespace and not report.workloads:
         yield f"Only the namespace {namespace} is in the report; -A reports all."
 

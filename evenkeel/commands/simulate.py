@@ -126,8 +126,8 @@ def run(args: argparse.Namespace) -> int:
         (policy or options.policy(None)).kinds,
     )
     names, steps = _words(args)
-    if names and (chosen := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
-        raise UsageError(f"{' and '.join(chosen)}: leave out TYPE/NAME to choose workloads by namespace or labels")
+    if names and (selecting := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
+        raise UsageError(f"{' and '.join(selecting)}: leave out TYPE/NAME to choose workloads by namespace or labels")
     selected = selection.selection(args, source)
     namespace = selected.namespace or "default"
     written = inputs.objects_of(args.filename or ())
@@ -141,48 +141,48 @@ def run(args: argparse.Namespace) -> int:
         refs = _selected_workloads(args, known, selected, steps)
     if not args.namespace:
         check_namespaces(written, files, known)
-    raws = [_found(ref, known, kinds) for ref in refs]
-    same = [ref for ref in refs if ref in in_files and is_as_stored(ref, known, files)]
-    applied = {ref.key for ref in refs if ref in in_files and ref not in same}
+    raws = [_readable(ref, known, kinds) for ref in refs]
+    as_stored = [ref for ref in refs if ref in in_files and is_as_stored(ref, known, files)]
+    applied = {ref.key for ref in refs if ref in in_files and ref not in as_stored}
     for ref in in_files:
         check_job(ref, known)
     gaps = [*_without_controller(files, known, kinds), *_not_rolled_out(known, selected, names or files, steps)]
-    unchanged = [render.unchanged(len(same))] if same and not steps else []
-    if same and not steps:
-        raws = [raw for raw in raws if ObjectRef.of(raw) not in same]
+    unchanged = [render.unchanged(len(as_stored))] if as_stored and not steps else []
+    if as_stored and not steps:
+        raws = [raw for raw in raws if ObjectRef.of(raw) not in as_stored]
     if unchanged and not raws:
         version = f"1.{known.features.minor}"
         nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=(*unchanged,))
-        print(render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(same), gaps))
+        print(render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(as_stored), gaps))
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
     asked = _Asked(args, steps, kinds, policy, profiles, applied)
-    made = _planned(asked, raws, known)
-    if raws and made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Their victims have to be known, too.
-        known = _read(args, source, selected.namespace, refs, steps, files, made.preempting)
-        made = _planned(asked, raws, known)
-    plan = made.plan
+    planned = _planned(asked, raws, known)
+    if raws and planned.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Their victims have to be known, too.
+        known = _read(args, source, selected.namespace, refs, steps, files, planned.preempting)
+        planned = _planned(asked, raws, known)
+    plan = planned.plan
     shown = {str(ref) for ref in map(ObjectRef.of, raws)} or _shown(args, plan, selected)
     runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
 
     def come_to(outcomes: Sequence[tuple[StepOutcome, ...]]) -> object:
-        of_steps = results(plan, outcomes, shown)
-        return of_steps if args.output == output.JSON else render.steps_lines(plan, of_steps)
+        step_results = results(plan, outcomes, shown)
+        return step_results if args.output == output.JSON else render.steps_lines(plan, step_results)
 
     def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
         return args.runs is None and come_to(half) == come_to(done)
 
-    of_runs = progress.with_bar(all_runs(run_once, plan, args.seed, runs), runs, "runs", timed=True)
-    outcomes = until_unchanged(of_runs, is_unchanged)
+    outcomes_by_run = progress.with_bar(all_runs(run_once, plan, args.seed, runs), runs, "runs", timed=True)
+    outcomes = until_unchanged(outcomes_by_run, is_unchanged)
     now, *after = results(plan, outcomes, shown)
     notes = [
         *output.noted(args, (*known.notes, *known.assumed)),
         *dict.fromkeys(note for raw in raws or _with_pods(known) for note in _unlisted(raw, known, kinds)),
-        *made.notes,
+        *planned.notes,
         *([] if plan.workloads else [NO_PODS]),
         *unchanged,
     ]
     waiting = explained(plan, args.seed, outcomes)
-    found = [
+    cure_results = [
         CureResult(
             f"{ref.kind}/{ref.name}",
             ref.group,
@@ -190,8 +190,8 @@ def run(args: argparse.Namespace) -> int:
             cure.change,
             tuple([command_json(command) for command in commands(cure.edits, None)]),
         )
-        for ref, each in cures(plan, args.seed, outcomes, applied=bool(applied)).items()
-        for cure in each
+        for ref, cures_of_ref in cures(plan, args.seed, outcomes, applied=bool(applied)).items()
+        for cure in cures_of_ref
     ]
     simulation = Simulation(
         kubernetes_version=f"1.{plan.start.features.minor}",
@@ -200,9 +200,9 @@ def run(args: argparse.Namespace) -> int:
         early=len(outcomes) < runs,
         now=now,
         steps=tuple(after),
-        cures=tuple(found),
+        cures=tuple(cure_results),
         explain=_explaining(args, waiting, applied) if waiting is not None else "",
-        not_judged=tuple(dict.fromkeys((*made.not_judged, *gaps))),
+        not_judged=tuple(dict.fromkeys((*planned.not_judged, *gaps))),
         notes=tuple(notes),
     )
     as_json = args.output == output.JSON
@@ -211,32 +211,32 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Asked(NamedTuple):
-    """What a plan is made by; the workloads `applied` come from files."""
+    """What a plan is made by, besides the workloads and the cluster."""
 
     args: argparse.Namespace
     steps: Sequence[Step]
     kinds: Kinds
     policy: Policy | None
     profiles: Profiles
-    applied: Set[ObjectKey]
+    applied: Set[ObjectKey]  # the workloads that come from files
 
 
 def _selected_workloads(
     args: argparse.Namespace, known: Known, selected: Selection, steps: Sequence[Step]
 ) -> list[ObjectRef]:
-    """Return the workloads that -n, -A and -l choose and to which the steps do anything, but for those of others."""
+    """Return the workloads that -n, -A and -l choose, that the steps change, and that no other object owns."""
     refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps)]
     if not refs:
-        there = {
+        namespaces = {
             ObjectRef.of(raw).namespace for raw in known.others.values() if is_simulated(raw) and takes(raw, steps)
         }
         step = next(step for step in steps if step.action in (ROLLOUT, SCALE))
-        raise UsageError(f"{step.text}: {_none_found('workload that it changes', args, selected, there)}")
+        raise UsageError(f"{step.text}: {_none_found('workload that it changes', args, selected, namespaces)}")
     return sorted(refs)
 
 
 def _chosen(known: Known, selected: Selection) -> Iterator[Raw]:
-    """Yield the objects that no other owns and that -n, -A and -l choose."""
+    """Yield the objects that -n, -A and -l choose, and that no other object owns."""
     for raw in known.others.values():
         if owner_of(raw) is None and selected.has(ObjectRef.of(raw).namespace, labels_in(raw)):
             yield raw
@@ -251,18 +251,20 @@ def _not_rolled_out(known: Known, selected: Selection, named: Sequence[object], 
 
 
 def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str]:
-    """Return the names of the workloads that -n, -A and -l choose of all; UsageError if there are others alone."""
+    """Return the names of the workloads that -n, -A and -l choose; UsageError if there are only others."""
     workloads = plan.workloads
-    shown = {name for name, found in workloads.items() if selected.has(found.ref.namespace, found.labels)}
+    shown = {name for name, workload in workloads.items() if selected.has(workload.ref.namespace, workload.labels)}
     if workloads and not shown:
         raise UsageError(
-            _none_found("workload with Pods", args, selected, {found.ref.namespace for found in workloads.values()})
+            _none_found(
+                "workload with Pods", args, selected, {workload.ref.namespace for workload in workloads.values()}
+            )
         )
     return shown
 
 
 def _none_found(what: str, args: argparse.Namespace, selected: Selection, namespaces: Set[str]) -> str:
-    """Return that there is nothing of the kind among those chosen, and which `namespaces` have some."""
+    """Return the message that nothing is chosen, and which `namespaces` have something to choose."""
     where = f" in {selected.namespace}" if selected.namespace else ""
     labelled = f" that has the labels {args.selector} itself" if args.selector else ""
     others = first_of(sorted(namespaces), MOST_CHOICES)
@@ -271,7 +273,7 @@ def _none_found(what: str, args: argparse.Namespace, selected: Selection, namesp
 
 
 def _with_pods(known: Known) -> list[Raw]:
-    """Return all that have made Pods."""
+    """Return the objects that own Pods."""
     owners = {
         owner.key(known_cluster.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None
     }
@@ -284,8 +286,8 @@ def _cluster(known: Known) -> SimulatedCluster:
 
 def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey]) -> str:
     """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
-    of_files = args.filename if ref.key in applied else ()
-    what = [word for name in of_files for word in ("-f", name)] or [ref.in_kubectl]
+    files = args.filename if ref.key in applied else ()
+    target = [word for name in files for word in ("-f", name)] or [ref.in_kubectl]
     values = {
         "--cluster": args.cluster if args.cluster != options.LIVE else "",
         "--kubeconfig": args.kubeconfig,
@@ -294,40 +296,51 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey
         "--scheduler-config": args.scheduler_config,
         options.VERSION_OPTION: args.kubernetes_version,
     }
-    given = [word for option, value in values.items() if value for word in (option, str(value))]
-    return join(["evenkeel", "explain", *what, "-n", ref.namespace, *given])
+    given_options = [word for option, value in values.items() if value for word in (option, str(value))]
+    return join(["evenkeel", "explain", *target, "-n", ref.namespace, *given_options])
 
 
 def _waits(simulation: Simulation, named: bool) -> bool:
     """
-    Return whether in the end a Pod waits, or is missing and will be made; of workloads that are not named, whether one
-    waits that did not before.  Pods of a negative priority are there to make way, so of others these may wait.
+    Return whether in the end a Pod waits, or is missing and will be made.
+
+    Of workloads that are not named, only Pods that did not wait before count.  In workloads that are not printed, Pods
+    of a negative priority may wait: they are placeholders.
     """
     end = simulation.steps[-1]
-    every = (*end.workloads, *(workload for workload in end.elsewhere if workload.priority >= 0))
-    more = [number for of in every for number in (of.more, of.leaving, of.queued, of.stranded)]
-    waiting = [of.waiting for of in end.workloads] if named else []
-    return any(number.most for number in (*more, *waiting))
+    judged = (*end.workloads, *(workload for workload in end.elsewhere if workload.priority >= 0))
+    numbers = [
+        number
+        for workload in judged
+        for number in (workload.more, workload.leaving, workload.queued, workload.stranded)
+    ]
+    if named:
+        numbers += [workload.waiting for workload in end.workloads]
+    return any(number.most for number in numbers)
 
 
 def _is_stuck(simulation: Simulation, _: bool) -> bool:
     rollouts = (workload.rollout for step in simulation.steps for workload in step.workloads)
-    return any(step.held for step in simulation.steps) or any(of is not None and of.stuck for of in rollouts)
+    return any(step.held for step in simulation.steps) or any(
+        rollout is not None and rollout.stuck for rollout in rollouts
+    )
 
 
 def _is_uneven(simulation: Simulation, _: bool) -> bool:
-    """Return whether the skew is larger than maxSkew in the end, which is that of the last step that changed any."""
+    """Return whether in the end, after the last step that changed a workload, its skew is larger than maxSkew."""
     last = {str(workload): workload for step in simulation.steps for workload in step.workloads}
     return any(constraint.exceeds_max_skew for workload in last.values() for constraint in workload.constraints)
 
 
 def _loses(simulation: Simulation, _: bool) -> bool:
     """Return whether a Pod that a step deletes is not replaced."""
-    ends = [of for step in simulation.steps for of in (*step.workloads, *step.elsewhere)]
-    return any(of.gone.most for of in ends) or any(of.leaving.most for of in simulation.steps[-1].workloads)
+    ends = [workload for step in simulation.steps for workload in (*step.workloads, *step.elsewhere)]
+    return any(workload.gone.most for workload in ends) or any(
+        workload.leaving.most for workload in simulation.steps[-1].workloads
+    )
 
 
-# What --fail-on may name, and whether it comes about in any run; of workloads that are named, or of all.
+# What --fail-on may name, and whether it happens in any run.  The second argument: workloads are named.
 COMES_ABOUT: Mapping[str, Callable[[Simulation, bool], bool]] = {
     "pending": _waits,
     "stuck": _is_stuck,
@@ -356,7 +369,7 @@ def _planned(asked: _Asked, raws: Sequence[Raw], known: Known) -> Planned:
 
 
 def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
-    """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
+    """Yield a note for each kind that may not be listed, and from which kube-apiserver would fill in the next Pods."""
     for subject in next_replica(raw, known.others, kinds):
         yield from known_cluster.unlisted_classes(subject.raw, known)
 
@@ -386,15 +399,16 @@ def _workloads_in(
     files: Sequence[Raw], names: Sequence[str] | None, selected: Selection, *, alone: bool
 ) -> list[ObjectRef]:
     """
-    Return the workloads in files that -l chooses; UsageError if two have one name, or if there is none where only they
-    are simulated.
+    Return the workloads in files that -l chooses.
+
+    UsageError if two are the same, or if there is none and the files `alone` are simulated.
     """
-    there = [obj for obj in files if is_applied(obj) and owner_of(obj) is None]
-    refs = [ObjectRef.of(obj) for obj in there if selected.selector.matches(labels_in(obj))]
+    applied = [obj for obj in files if is_applied(obj) and owner_of(obj) is None]
+    refs = [ObjectRef.of(obj) for obj in applied if selected.selector.matches(labels_in(obj))]
     where = ", ".join(names or ())
     if names and alone and not refs:
-        labelled = " with the labels that -l wants" if there else ""
-        hooks = "; hooks of Helm and Argo CD are left out" if any(map(is_simulated, files)) and not there else ""
+        labelled = " with the labels that -l wants" if applied else ""
+        hooks = "; hooks of Helm and Argo CD are left out" if any(map(is_simulated, files)) and not applied else ""
         raise UsageError(f"{where}: found no workload{labelled}, wanted one of the kinds {_kinds()}{hooks}")
     if twice := [ref for ref, number in Counter(refs).items() if number > 1]:
         raise UsageError(f"{where}: found {twice[0]} twice, wanted each workload once; leave one out")
@@ -403,8 +417,8 @@ def _workloads_in(
 
 def _named(names: Sequence[str], namespace: str, kinds: Kinds) -> list[ObjectRef]:
     """Return the workloads that are named."""
-    each = [[name] for name in names] if "/" in names[0] else [list(names)]
-    refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in each]
+    names_of_each = [[name] for name in names] if "/" in names[0] else [list(names)]
+    refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in names_of_each]
     for ref in refs:
         if (ref.api_version, ref.kind) not in SIMULATED:
             raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
@@ -421,8 +435,9 @@ def _read(
     preempting: int = LOWEST_PRIORITY,
 ) -> Known:
     """
-    Return the cluster with the objects of the files, and with the Pods that steps may move, and those of a lower
-    priority than `preempting`.
+    Return the cluster with the objects of the files.
+
+    It has the Pods that steps may move, and those of a lower priority than `preempting`.
     """
     namespaces = {ref.namespace: ref for ref in refs}
     asks = [wanted(ref, steps, preempting) for ref in namespaces.values()]
@@ -432,7 +447,7 @@ def _read(
     return known_cluster.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
 
 
-def _found(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
+def _readable(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
     """Return a workload of the cluster or the files; UsageError if it is not there, or cannot be read."""
     raw = known.others.get(ref.key)
     if raw is None:
@@ -441,7 +456,7 @@ def _found(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
 
 
 def _without_controller(files: Sequence[Raw], known: Known, kinds: Kinds) -> list[str]:
-    """Return what makes Pods in the files, and is not simulated."""
+    """Return the objects in the files that make Pods, and whose controller is not simulated."""
     others = [obj for obj in files if not is_applied(obj) and ObjectRef.of(obj).kind != "Pod"]
     return [str(ObjectRef.of(obj)) for obj in others if any(next_replica(obj, known.others, kinds))]
 

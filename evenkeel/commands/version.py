@@ -28,8 +28,8 @@ def run(args: argparse.Namespace) -> int:
     cluster, error = (None, None) if args.client else _of_cluster(args)
     oldest, newest = f"1.{OLDEST}", f"1.{NEWEST}"
     if args.output == output.JSON:
-        known = {"oldest": oldest, "newest": newest}
-        members = {"evenkeel": __version__, "kubernetes": known, "cluster": cluster, "notReached": error}
+        versions = {"oldest": oldest, "newest": newest}
+        members = {"evenkeel": __version__, "kubernetes": versions, "cluster": cluster, "notReached": error}
         print(dumped(form("Version", members)))
         return 0
     print(f"evenkeel: {__version__}\nKubernetes: {oldest} to {newest}")
