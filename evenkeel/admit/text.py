@@ -38,8 +38,8 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     answer = applied.answer
     yield from warnings(applied)
     if applied.denied_by is None:
-        done = "allowed" if applied.unjudged else "configured" if applied.updated else "created"
-        yield f"{title(applied.obj)} {done}"
+        verb = "allowed" if applied.unjudged else "configured" if applied.updated else "created"
+        yield f"{title(applied.obj)} {verb}"
         return
     status = answer.status or {}
     attempt = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
@@ -57,8 +57,8 @@ def _more(applied: Applied) -> Iterator[str]:
     defaulted = applied.mutate.defaulted
     if isinstance(defaulted, Defaults):
         selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
-        done = "defaulted" if applied.mutate.patch else "would be defaulted if defaultingMode were Apply"
-        yield f"{done}: selector {selector} from {', '.join(defaulted.source)}"
+        verb = "defaulted" if applied.mutate.patch else "would be defaulted if defaultingMode were Apply"
+        yield f"{verb}: selector {selector} from {', '.join(defaulted.source)}"
         yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
         yield from (f"left out: {reason}" for reason in defaulted.left_out)
     elif isinstance(defaulted, Undefaulted):
@@ -82,8 +82,8 @@ def _more(applied: Applied) -> Iterator[str]:
 def _passed_over(obj: Mapping[str, object]) -> str:
     kinds = find_kinds(obj, with_operators(KINDS))
     if kinds and kinds[0].operator is not None:
-        named = f"workloads: [{{builtIn: {kinds[0].operator.name}}}]"
-        return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {named}"
+        entry = f"workloads: [{{builtIn: {kinds[0].operator.name}}}]"
+        return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {entry}"
     kind = f"{obj.get('apiVersion')} {obj.get('kind')}"
     return (
         f"not judged: the policy does not say where a {kind} has its constraints; add it under workloads in the policy"

@@ -89,8 +89,8 @@ def _described(path: Path) -> Contents:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    named = (file for file in path.rglob("*") if Path(file.name.removesuffix(GZ)).suffix in DUMP_SUFFIXES)
-    files = sorted(file for file in named if file.is_file())
+    with_suffix = (file for file in path.rglob("*") if Path(file.name.removesuffix(GZ)).suffix in DUMP_SUFFIXES)
+    files = sorted(file for file in with_suffix if file.is_file())
     if not files:
         raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(DUMP_SUFFIXES))}, or these with {GZ}")
     return files

@@ -289,15 +289,15 @@ def not_found(ref: ObjectRef, known: Known) -> str:
     else:
         fault, looked_for, prefix = f"{ref}: not found in the cluster", ref.name, f"{ref.kind.lower()}/"
         candidates = sorted(key.name for key in alike if key.namespace == ref.namespace)
-    named = first_of(elsewhere or candidates)
+    names = first_of(elsewhere or candidates)
     if len(elsewhere) == 1:
-        hint = f"{ref.kind}/{ref.name} is in namespace {named}: add -n {named}"
+        hint = f"{ref.kind}/{ref.name} is in namespace {names}: add -n {names}"
     elif elsewhere:
-        hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: name one of them with -n"
+        hint = f"{ref.kind}/{ref.name} is in the namespaces {names}: name one of them with -n"
     elif close := most_like(looked_for, candidates[:MOST_COMPARED]):
         hint = f"did you mean {prefix}{close}?"
     else:
-        hint = f"the names there are {named}" if candidates else "to look in another namespace: -n NAME"
+        hint = f"the names there are {names}" if candidates else "to look in another namespace: -n NAME"
     return f"{fault}; {hint}"
 
 

@@ -20,7 +20,7 @@ from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
 from webhook.kubernetes.kinds import NO_KINDS, Kinds
 
 PAGE_SECONDS = 60.0
-WITHHELD = (FORBIDDEN_STATUS, NOT_FOUND)
+WITHHELD = (FORBIDDEN_STATUS, NOT_FOUND)  # it may not be listed, or the API server does not have it
 
 
 def read_contents(

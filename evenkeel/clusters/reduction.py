@@ -72,7 +72,7 @@ def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mappin
 
 
 def _reduced(value: object, paths: Sequence[_KeptPath]) -> object:
-    """Return what of a value is at one of the paths, which may have wildcards, and has the form that goes with it."""
+    """Return the parts of a value at the paths, which may have wildcards; {} for a part that has another form."""
     for path, wanted_form in paths:
         if not path:
             return _converted(value, wanted_form)

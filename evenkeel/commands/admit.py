@@ -85,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
     """Return the labels of the namespaces among the objects, by their names."""
-    named = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
-    return {ref.name: labels_of(obj.get("labels")) for ref, obj in named if ref.key[:2] == NAMESPACE_TYPE}
+    refs_and_metadata = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
+    return {ref.name: labels_of(obj.get("labels")) for ref, obj in refs_and_metadata if ref.key[:2] == NAMESPACE_TYPE}
 
 
 def _requests(file: str, args: argparse.Namespace) -> Iterator[Recorded]:

@@ -168,6 +168,7 @@ def run(args: argparse.Namespace) -> int:
         step_results = results(plan, outcomes, shown)
         return step_results if args.output == output.JSON else render.steps_lines(plan, step_results)
 
+    # Without --runs, it stops once the second half of the runs changes nothing that is printed.
     def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
         return args.runs is None and come_to(half) == come_to(done)
 
@@ -388,7 +389,6 @@ def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
 
 
 def _fail_on(text: str) -> tuple[str, ...]:
-    """Return what --fail-on names."""
     words = tuple(text.split(","))
     if unknown := [word for word in words if word not in COMES_ABOUT]:
         raise argparse.ArgumentTypeError(f'found "{unknown[0]}", wanted any of {",".join(COMES_ABOUT)}')

@@ -121,8 +121,8 @@ def read_overlays(files: Iterable[str], reader: FileReader, paths: Iterable[str]
     If the paths are parts of git repositories, other kustomizations in these may build from the files.
     """
     files = [file for file in files if file != STANDARD_INPUT]
-    named = {os.path.realpath(path) for path in paths if path != STANDARD_INPUT}
-    tops = {top for path in named if os.path.exists(os.path.join(top := root_of(path), ".git"))} - named
+    named_paths = {os.path.realpath(path) for path in paths if path != STANDARD_INPUT}
+    tops = {top for path in named_paths if os.path.exists(os.path.join(top := root_of(path), ".git"))} - named_paths
     return Overlays(files, reader.text_of_file, (folder for top in tops for folder in folders_with_kustomizations(top)))
 
 

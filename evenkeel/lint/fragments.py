@@ -106,7 +106,7 @@ def _in_schema(parts: Sequence[str]) -> bool:
 
 
 def _is_json_patch(document: object) -> bool:
-    """Return whether it is a list with an operation; what is wrong with others in it is for kustomize to say."""
+    """Return whether it is a list with an operation; kustomize itself reports wrong items beside it."""
     return isinstance(document, list) and any(map(_is_operation, document))
 
 

@@ -72,8 +72,8 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
     """
     terms = terms.for_file(file)
     judged = _File(file, text, terms.with_context(around or NOTHING_AROUND)).judged()
-    if around is None and (own := within(judged.states)):
-        return _File(file, text, terms.with_context(own)).judged()
+    if around is None and (neighbours := within(judged.states)):
+        return _File(file, text, terms.with_context(neighbours)).judged()
     return judged
 
 
@@ -334,8 +334,8 @@ class _File:
         switched = [workload for workload in request.workloads if workload.switches]
         if switched:
             unsettled, settings = self._unsettled(chunk, request), self.terms.policy.settings
-            found = find_all(switched[0], {IDLE_SWITCH: settings[IDLE_SWITCH]}, None, self.terms.features)
-            for finding in found.findings:
+            evaluation = find_all(switched[0], {IDLE_SWITCH: settings[IDLE_SWITCH]}, None, self.terms.features)
+            for finding in evaluation.findings:
                 if (held := unsettled.holding(finding, obj)) is not None:
                     ref = ObjectRef.of(obj)
                     yield _Unlocated(held, ref, _identity(ref, switched, held), 0, ())
@@ -346,7 +346,7 @@ class _File:
         return as_mapping(with_value(obj, ("metadata", "namespace"), namespace)) if namespace else obj
 
     def _unsettled(self, chunk: Chunk, request: AdmissionRequest) -> OpenFields:
-        """Return what kustomize and templates may change; noted where there are constraints."""
+        """Return what kustomize and templates may change; add a note on it if there are constraints."""
         file, workloads = self.result.file, request.workloads
         is_known_patch = chunk.within or file in self.terms.patches
         patch = is_known_patch or any(is_patch(workload, request.obj) for workload in workloads)

@@ -14,7 +14,7 @@ from webhook.findings.wording import first_of, number_of
 UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
 REPEATED_KEY, UNREAD, NOT_BUILT = "duplicateKey", "unreadable", "build"
 VALUES, BUILT, LABELS_UNKNOWN = "values", "kustomization", "namespaceLabels"
-_NOTED = {
+_NOTED = {  # one, and several
     UNRENDERED_TEMPLATE: ("template", "templates"),
     PATCH: ("kustomize patch", "kustomize patches"),
     SYSTEM_NAMESPACE: ("object in a system namespace", "objects in system namespaces"),

@@ -64,13 +64,13 @@ class OtherFiles:
                 (self._again if number in self._once else self._once).add(number)
 
     def concerned(self) -> dict[str, FileNeighbours]:
-        """Return what other files say for each file that others concern; call it after every file was added."""
+        """Return the files that others concern, each with its neighbours.  Call it after every file was added."""
         self._learn(
             hook
             for file, stated in self._stated()
             for workload in stated.workloads
             for selector in workload.selectors
-            for hooks in self._asked(file, workload, selector)
+            for hooks in self._hooks_of_selector(file, workload, selector)
             for hook in hooks
         )
         return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
@@ -99,7 +99,7 @@ class OtherFiles:
     def _stated(self) -> Iterator[tuple[str, Declarations]]:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
-    def _asked(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
+    def _hooks_of_selector(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
         """Return the hooks for each label that the selector asks for; [] if no other workload has one of the labels."""
         scope = _scope(file, workload)
         hooks_of_labels = [
@@ -126,11 +126,11 @@ class OtherFiles:
 
     def _other(self, file: str, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
         """Return the nearest workload of another file that the selector counts."""
-        asked = self._asked(file, workload, selector)
-        if not asked:
+        hooks_of_labels = self._hooks_of_selector(file, workload, selector)
+        if not hooks_of_labels:
             return None
-        self._learn(hook for hooks in asked for hook in hooks)
-        fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
+        self._learn(hook for hooks in hooks_of_labels for hook in hooks)
+        fewest = min(hooks_of_labels, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
         candidates = (candidate for hook in fewest for candidate in _nearest_first(self._candidates[hook], file))
         for other_file, other in islice(candidates, MOST_CANDIDATES):
             if other[:4] == workload[:4] or selector.match(other.labels, other.addable) is not Match.YES:

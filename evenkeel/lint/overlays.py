@@ -121,9 +121,9 @@ class Overlays:
                 for name in map(in_folder, kustomization.patches):
                     self._patch_of.setdefault(name, []).append(current)
                 self._parts[current] = [*map(in_folder, kustomization.components)]
-                named = [*map(in_folder, kustomization.resources), *self._parts[current]]
-                self._named[current] = [*named, *map(in_folder, kustomization.patches)]
-                for name in named:
+                sources = [*map(in_folder, kustomization.resources), *self._parts[current]]
+                self._named[current] = [*sources, *map(in_folder, kustomization.patches)]
+                for name in sources:
                     self._built_by.setdefault(name, []).append(current)
                     unread.append(name)
 
@@ -135,8 +135,8 @@ class Overlays:
 
     def _folders(self) -> set[str]:
         """Return the folders with kustomizations or with files that they name; other files are not concerned."""
-        named = set(map(os.path.dirname, (*self._built_by, *self._patch_of)))
-        return named | {folder for folder, kustomization in self._read.items() if kustomization is not None}
+        folders_of_files = set(map(os.path.dirname, (*self._built_by, *self._patch_of)))
+        return folders_of_files | {folder for folder, kustomization in self._read.items() if kustomization is not None}
 
     def _kustomized(self, path: str) -> Kustomized:
         """

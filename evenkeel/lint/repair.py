@@ -52,8 +52,8 @@ def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFil
 def repair_once(judged: JudgedFile, text: str, selected: Sequence[Located]) -> Repaired:
     """Repair one finding of each object, as far as that is safe.  The caller builds and judges again."""
     repairs = [*_one_per_object(selected, frozenset())]
-    text, left = _with_repairs(text, repairs)
-    return Repaired(text, len(repairs) - len(left), judged)
+    text, skipped = _with_repairs(text, repairs)
+    return Repaired(text, len(repairs) - len(skipped), judged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,11 +60,13 @@ class Text:
         return self._put(spans[-1], spans[-2], old, new) if len(spans) == len(path) + 1 else None
 
     def _put(self, span: Span, parent: Span, old: object, new: object) -> Replacement | None:
+        """Replace a value that is there, `old`."""
         if isinstance(old, dict) and isinstance(new, dict) and (names := _renamed(old, new)):
             return self._rename(span.members.get(names[0]), names[1])
         if any(map(_is_tied, (span, *span.members.values()))):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+            # If only one member differs, change that alone.
             differing = [name for name in new if new[name] != old[name]]
             if len(differing) == 1 and differing[0] in span.members:
                 return self._put(span.members[differing[0]], span, old[differing[0]], new[differing[0]])
@@ -81,16 +83,19 @@ class Text:
 
     def _replace(self, span: Span, parent: Span, new: object) -> Replacement | None:
         written = self.text[span.start : span.end]
+        # A comment would get lost, and a block scalar is written in more than one line.
         if _COMMENT.search(written) or (span.shape == SCALAR and written[:1] in ("|", ">")):
             return None
         if span.shape == SCALAR and written and isinstance(new, str):
             return Replacement(span.start, span.end, self._like(written, new))
         if not span.flow:
             return Replacement(span.start, span.end, self._block(new, self.column(span.start)))
+        # A key without a value has no space behind its colon.
         after_colon = " " if span.key is not None and self.text[span.start - 1 : span.start] == ":" else ""
         rest_of_line = self.text[span.end : self.end_of_line(span.end + 1)].strip()
         if span.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
             return Replacement(span.start, span.end, after_colon + self._flow(new))
+        # An object goes below its key, in block style; blanks behind the colon go.
         indent = self.column(span.key.start) + _STEP
         before = self.text[span.key.end : span.start]
         return Replacement(
@@ -100,17 +105,19 @@ class Text:
         )
 
     def _append(self, span: Span, item: object) -> Replacement | None:
+        """Add an item at the end of a list that has others."""
         last = span.members[len(span.members) - 1]
         if span.flow:
             return Replacement(last.end, last.end, f", {self._flow(item)}")
         start_of_line = last.start - self.column(last.start)
         dash = self.text[start_of_line : last.start]
-        if dash.strip() != "-":
+        if dash.strip() != "-":  # as in a list of lists
             return None
         end = self.end_of_line(last.end)
         return Replacement(end, end, f"{self.newline}{dash}{self._flow(item)}")
 
     def _insert(self, parent: Span, name: str | int, new: object) -> Replacement | None:
+        """Add a member at the end of an object that has others."""
         own_members = [member for member in parent.members.values() if not member.elsewhere]
         keys = [member.key for member in own_members if member.key is not None]
         if parent.shape != OBJECT or not isinstance(name, str) or not keys:

@@ -132,7 +132,7 @@ class Session:
         folder = os.path.dirname(os.path.realpath(self._baseline_file))
         return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
 
-    def _repaired(self, judged: JudgedFile, found: Sequence[Located]) -> tuple[JudgedFile, Rewrite | None]:
+    def _repaired(self, judged: JudgedFile, to_repair: Sequence[Located]) -> tuple[JudgedFile, Rewrite | None]:
         """Return the result after the repair was written; else `judged`, with a problem if the repair failed."""
         from evenkeel.lint import file_writing  # Only --fix and --diff need them.
         from evenkeel.lint.repair import repair, repair_once
@@ -142,7 +142,7 @@ class Session:
             return judged, None
         try:
             if judged.file in self._terms.judged_as_built:
-                repaired = repair_once(judged, text, found)
+                repaired = repair_once(judged, text, to_repair)
             else:
                 repaired = repair(
                     judged.file, text, self._judge_beside, lambda again: self._to_repair(self._accepted(again))

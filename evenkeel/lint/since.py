@@ -120,7 +120,7 @@ MakeSame = Callable[[str, str], object]
 
 
 def _fill(tree: str, change: TreeChange, make_same: MakeSame) -> None:
-    os.symlink(os.path.join(change.top, ".git"), os.path.join(tree, ".git"))
+    os.symlink(os.path.join(change.top, ".git"), os.path.join(tree, ".git"))  # so that it is the top of a repository
     for name in _names(change):
         source = os.path.join(change.top, name)
         if name not in change.replaced and os.path.lexists(source):  # what a sparse checkout lacks is left out
@@ -168,7 +168,7 @@ def _make_same(source: str, target: str, make_same: MakeSame) -> None:
 
 def _blobs(top: str, names: Sequence[str]) -> Iterator[bytes]:
     """Yield the content of each blob."""
-    stream = io.BytesIO(_git(top, "cat-file", "--batch", given="".join(f"{name}\n" for name in names)))
+    stream = io.BytesIO(_git(top, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names)))
     for name in names:
         header = stream.readline().split()  # name, type and size, or that it is missing
         if len(header) < 3:
@@ -186,11 +186,12 @@ def _line(top: str, *arguments: str) -> str:
     return os.fsdecode(_git(top, *arguments)).strip()
 
 
-def _git(top: str, *arguments: str, given: str = "") -> bytes:
+def _git(top: str, *arguments: str, stdin: str = "") -> bytes:
     """Return what git prints about the repository at `top`.  Exit code 1 means no; SinceError for all others but 0."""
+    # core.fsmonitor may name a program, which git would run.
     command = ["git", "-C", top, "-c", "core.fsmonitor=false", *arguments]
     try:
-        process = subprocess.run(command, input=given.encode(), capture_output=True, env=git_environment(), check=False)
+        process = subprocess.run(command, input=stdin.encode(), capture_output=True, env=git_environment(), check=False)
     except OSError as error:
         raise SinceError(f"git cannot be run: {error.strerror}; install it") from error
     if process.returncode not in (0, 1):

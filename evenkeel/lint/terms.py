@@ -68,7 +68,7 @@ class LintTerms(Terms):
         return replace(self, others=Neighbours(around.others), scalings=around.scalings) if around else self
 
     def for_file(self, file: str) -> LintTerms:
-        """Return those for a file: in a folder of tests, with the cluster of that folder."""
+        """Return the terms for a file: in a folder of tests, they have the cluster of that folder."""
         folders = [folder for folder in fixture_folders(file) if folder in self.fixtures] if self.fixtures else []
         return replace(self, snapshot=self.fixtures[folders[-1]]) if folders else self
 

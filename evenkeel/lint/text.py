@@ -40,7 +40,7 @@ def concise(problems: Iterable[Problem], findings: Iterable[Located]) -> str:
         (located.file, located.line, located.column, f"{located.finding.severity} {wording.concise(located.finding)}")
         for located in findings
     )
-    placed = (f"{shown(file)}:{line}:{column}: {said}" for file, line, column, said in lines)
+    placed = (f"{shown(file)}:{line}:{column}: {text}" for file, line, column, text in lines)
     return "\n".join(one_line(line, LINE_LIMIT) for line in placed)
 
 

@@ -66,8 +66,8 @@ def _matching(pattern: str, excluded: Sequence[str], ignores: Sequence[Ignore]) 
     if not matching:
         yield NotFound(pattern, "matches no file" if has_magic(pattern) else "no such file or folder")
     for path in matching:
-        named = os.path.normpath(path)
-        yield from _below(named, excluded, ignores) if os.path.isdir(path) else [named]
+        normal_path = os.path.normpath(path)
+        yield from _below(normal_path, excluded, ignores) if os.path.isdir(path) else [normal_path]
 
 
 def _below(folder: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:

@@ -110,9 +110,9 @@ class _PositionFinder:
             self.anchors[event.anchor] = span
 
     def end(self, event: yaml.CollectionEndEvent) -> None:
-        done = self.stack.pop()
-        done.span.end = self.written_to = _extent(event)[1] if done.span.flow else self.written_to
-        self._close(done.span, None)
+        node = self.stack.pop()
+        node.span.end = self.written_to = _extent(event)[1] if node.span.flow else self.written_to
+        self._close(node.span, None)
 
     def alias(self, event: yaml.AliasEvent) -> None:
         start, self.written_to = _extent(event)

@@ -97,7 +97,7 @@ def _no_constraint_passes(settings: RuleSettings, path: FieldPath, terms: Terms)
     """Yield each topology key for which rules together deny every constraint, though none of them forbids the key."""
     errors = {rule: setting for rule, setting in settings.items() if setting.severity is Severity.ERROR}
     keys = {ZONE, HOSTNAME, ANY_KEY}.union(*(_keys(rule, setting) for rule, setting in errors.items()))
-    closed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+    closed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}  # by key: what denies hard and soft constraints
     for key in sorted(keys):
         hard, soft = (_denying_rules(key, action, errors, terms) for action in (HARD, SOFT))
         if hard and soft:

@@ -39,8 +39,8 @@ def defaulting_of(policy: Policy, scheduler_name: str) -> Defaulting:
 
 
 def _names(policy: Policy) -> list[str]:
-    named = (override.scheduler_name for override in policy.overrides if not override.selectors)
-    return list(dict.fromkeys((DEFAULT_SCHEDULER, *filter(None, named))))
+    scheduler_names = (override.scheduler_name for override in policy.overrides if not override.selectors)
+    return list(dict.fromkeys((DEFAULT_SCHEDULER, *filter(None, scheduler_names))))
 
 
 def _args(defaulting: Defaulting) -> dict[str, object]:

@@ -133,11 +133,11 @@ def object_of(given: Given, folder: str, read: Read) -> Raw:
     if "#" in given and not os.path.lexists(os.path.join(folder, given)):
         name, _, wanted = given.rpartition("#")
     objects = read(_path(folder, name))
-    named = [obj for obj in objects if not wanted or wanted in names_of(obj)]
-    if len(named) == 1:
-        return named[0]
+    matching = [obj for obj in objects if not wanted or wanted in names_of(obj)]
+    if len(matching) == 1:
+        return matching[0]
     choices = " or ".join(f"{name}#{names_of(obj)[-1]}" for obj in objects[:3])
-    raise UsageError(f"found {brief(given)}, which is {len(named)} objects, wanted one; write {choices}")
+    raise UsageError(f"found {brief(given)}, which is {len(matching)} objects, wanted one; write {choices}")
 
 
 def names_of(obj: Raw) -> tuple[str, ...]:
