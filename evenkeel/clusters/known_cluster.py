@@ -46,7 +46,7 @@ MOST_COMPARED = 5_000  # Names that a mistyped one is compared with: it takes 0.
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
-# What may not be listed is noted where it matters for the Pod that is asked about.
+# Resources that matter to some Pods only.  If they may not be listed, a note is made for such a Pod.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
 _WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
 _WITHOUT_NODES = "without nodes, no placement can be judged; ask for the ClusterRole evenkeel-viewer"
@@ -57,7 +57,7 @@ _READ_ONCE = ("Node", "Namespace", *[kind for _, kind in STORAGE_KINDS])
 
 
 class Known(NamedTuple):
-    """A cluster."""
+    """What is known of a cluster."""
 
     snapshot: Snapshot
     features: Features
@@ -128,7 +128,7 @@ def read(
     unread = storage.unread
     if contents.namespace:  # Drivers report free storage in their own namespaces.
         unread |= {CAPACITIES}
-    if not (source.live or contents.time):
+    if not (source.live or contents.time):  # kubectl wrote it, maybe without some kinds
         unread |= _lacking(storage)
         snapshot = replace(snapshot, budgets=snapshot.budgets or None)
     snapshot = replace(snapshot, storage=replace(storage, unread=unread))
@@ -184,7 +184,7 @@ def _read(
     where = f"{'--cluster live' if source.live else source.cluster}: "  # begins an error, unless it is in `more`
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
-    if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
+    if not (known_version or contents.time):  # kubectl wrote it, so all is in memory already
         all_objects = list(objects)
         kubelet, objects = _newest_kubelet(all_objects), iter(all_objects)
     features = kubelet or (options.given_features(known_version) if known_version else LATEST)
@@ -214,7 +214,7 @@ def _read(
             others[place(obj)] = obj
         return obj
 
-    gc.disable()  # Nearly all that is read stays: neither now nor later a look for garbage goes through it.
+    gc.disable()  # Nearly all that is read stays: looking for garbage in it, now or later, takes time in vain.
     try:
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:

@@ -120,11 +120,8 @@ def run(args: argparse.Namespace) -> int:
     if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
     policy = inputs.policy_of_today(args.policy) if args.policy else None
-    source, profiles, kinds = (
-        sources.source(args),
-        load_profiles(args.scheduler_config),
-        (policy or options.policy(None)).kinds,
-    )
+    source, profiles = sources.source(args), load_profiles(args.scheduler_config)
+    kinds = (policy or options.policy(None)).kinds
     names, steps = _words(args)
     if names and (selecting := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
         raise UsageError(f"{' and '.join(selecting)}: leave out TYPE/NAME to choose workloads by namespace or labels")
@@ -155,22 +152,22 @@ def run(args: argparse.Namespace) -> int:
         nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=(*unchanged,))
         print(render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(as_stored), gaps))
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
-    asked = _Asked(args, steps, kinds, policy, profiles, applied)
-    planned = _planned(asked, raws, known)
-    if raws and planned.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Their victims have to be known, too.
+    plan_inputs = _PlanInputs(args, steps, kinds, policy, profiles, applied)
+    planned = _planned(plan_inputs, raws, known)
+    if raws and planned.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Victims are to be read, too.
         known = _read(args, source, selected.namespace, refs, steps, files, planned.preempting)
-        planned = _planned(asked, raws, known)
+        planned = _planned(plan_inputs, raws, known)
     plan = planned.plan
     shown = {str(ref) for ref in map(ObjectRef.of, raws)} or _shown(args, plan, selected)
     runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
 
-    def come_to(outcomes: Sequence[tuple[StepOutcome, ...]]) -> object:
+    def printed_form(outcomes: Sequence[tuple[StepOutcome, ...]]) -> object:
         step_results = results(plan, outcomes, shown)
         return step_results if args.output == output.JSON else render.steps_lines(plan, step_results)
 
     # Without --runs, it stops once the second half of the runs changes nothing that is printed.
     def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
-        return args.runs is None and come_to(half) == come_to(done)
+        return args.runs is None and printed_form(half) == printed_form(done)
 
     outcomes_by_run = progress.with_bar(all_runs(run_once, plan, args.seed, runs), runs, "runs", timed=True)
     outcomes = until_unchanged(outcomes_by_run, is_unchanged)
@@ -211,7 +208,7 @@ def run(args: argparse.Namespace) -> int:
     return int(any(COMES_ABOUT[word](simulation, bool(raws)) for word in args.fail_on))
 
 
-class _Asked(NamedTuple):
+class _PlanInputs(NamedTuple):
     """What a plan is made by, besides the workloads and the cluster."""
 
     args: argparse.Namespace
@@ -351,19 +348,19 @@ COMES_ABOUT: Mapping[str, Callable[[Simulation, bool], bool]] = {
 }
 
 
-def _planned(asked: _Asked, raws: Sequence[Raw], known: Known) -> Planned:
+def _planned(plan_inputs: _PlanInputs, raws: Sequence[Raw], known: Known) -> Planned:
     """Return the plan; UsageError for a step that does nothing."""
     keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
     try:
         return planned_workloads(
-            [raw if key in asked.applied else known.replaced.get(key, raw) for key, raw in keyed],
+            [raw if key in plan_inputs.applied else known.replaced.get(key, raw) for key, raw in keyed],
             _cluster(known),
-            asked.steps,
-            asked.kinds,
-            applied=asked.applied,
+            plan_inputs.steps,
+            plan_inputs.kinds,
+            applied=plan_inputs.applied,
             stored=known.replaced,
-            defaults=defaults_in_force(asked.policy, known.pods, known.others, known.snapshot),
-            profiles=asked.profiles,
+            defaults=defaults_in_force(plan_inputs.policy, known.pods, known.others, known.snapshot),
+            profiles=plan_inputs.profiles,
         )
     except StepError as error:
         raise UsageError(str(error)) from error

@@ -79,7 +79,7 @@ class _Sources:
         self._commented = cache(_commented)
 
     def place_of(self, located: Located) -> _SourceLine | None:
-        """Return the one place of the sources with the same value, or else the one to which the build adds."""
+        """Return the one place in the sources with the same value, or else the one with a part of it."""
         for agree in (eq, _is_within):
             places = {(place.located.file, place.located.line): place for place in self._places(located, agree)}
             if places:
@@ -128,7 +128,7 @@ class _Sources:
         return None
 
     def _in_template(self, located: Located) -> Iterator[_SourceLine]:
-        """Yield each line of the template that is the line that was rendered, if the template makes one object."""
+        """Yield each line of the template that equals the rendered line, if the template makes one object only."""
         file = self._template(located)
         if not file or self._build.text.count(f"# Source: {located.source}\n") > 1:
             return
@@ -136,7 +136,8 @@ class _Sources:
             if line.strip() == located.quoted.strip():
                 column, end = len(line) - len(line.lstrip()) + 1, len(line.rstrip()) + 1
                 moved = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)
-                yield _SourceLine(_unrepaired(moved._replace(source=self._command)))  # Helm keeps comments.
+                # Helm keeps comments: one that suppresses the finding is in the build, too.
+                yield _SourceLine(_unrepaired(moved._replace(source=self._command)))
 
     def _template(self, located: Located) -> str:
         """Return the file of the template, which helm names below the chart's name; "" if there is none."""

@@ -13,6 +13,7 @@ from evenkeel.lint.helm_templates import has_placeholders
 from evenkeel.lint.spans import Span
 from webhook.kubernetes.kinds import FIELD
 
+# The beginning of a line that is not ---, empty or a comment.
 _CONTENT = re.compile(r"^(?!---|[ \t]*(?:#|\r?$))", re.MULTILINE)
 _HELM_SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 

@@ -107,6 +107,7 @@ def within(stated: Declarations) -> FileNeighbours:
         return NOTHING_AROUND
     declared = Neighbours(workload.other for workload in stated.workloads if workload.makes_pods)
     neighbours = [_matched(declared, workload, selector) for workload in asking for selector in workload.selectors]
+    # The first four fields name the object.
     matched = {other[:4] for other in neighbours if other is not None}
     others = [workload.other for workload in stated.workloads if workload[:4] in matched and workload.makes_pods]
     targets = {workload.target for workload in asking}

@@ -51,7 +51,7 @@ class Fragment(NamedTuple):
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about this value, and holds whatever it is merged into."""
         below = finding.path[len(_CONSTRAINT) :]
-        if below[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
+        if below[: max(len(self.inside) - 1, 0)] != self.inside[1:]:  # it is on a field that the patch does not set
             return False
         return not self.values or self._holds_in_any_chart(finding, below)
 
@@ -126,12 +126,13 @@ def _in_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
                 yield Fragment(fragment.path, fragment.constraints)
         return
     below = parts[parts.index(FIELD) + 1 :]
+    # Further down, a number or "-" leads into a list with items that are not known.
     if len(below) > MOST_FRAGMENT_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):
         return
     if not below:
         yield Fragment((i, "value"), value if isinstance(value, list) else [])
     else:
-        constraint = with_value({}, tuple(below[1:]), value)
+        constraint = with_value({}, tuple(below[1:]), value)  # with this field alone
         yield Fragment((i, "value"), [constraint], (0, *below[1:]))
 
 

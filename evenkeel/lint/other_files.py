@@ -57,11 +57,17 @@ class OtherFiles:
         for file, stated in unpacked(batch):
             for target, scaling in stated.autoscalers:
                 self._autoscalers.setdefault(target, []).append((file, scaling))
-            for hook in (
-                hook for workload in stated.workloads if workload.makes_pods for hook in _hooks(file, workload)
-            ):
-                number = hash(hook)
-                (self._again if number in self._once else self._once).add(number)
+            for workload in stated.workloads:
+                if workload.makes_pods:
+                    self._count_hooks(file, workload)
+
+    def _count_hooks(self, file: str, workload: DeclaredWorkload) -> None:
+        for hook in _hooks(file, workload):
+            number = hash(hook)
+            if number in self._once:
+                self._again.add(number)
+            else:
+                self._once.add(number)
 
     def concerned(self) -> dict[str, FileNeighbours]:
         """Return the files that others concern, each with its neighbours.  Call it after every file was added."""
@@ -106,7 +112,7 @@ class OtherFiles:
             [(*scope, requirement.key, value) for value in requirement.values]
             for requirement in selector.requirements
             if requirement.operator in (EQUALS, IN)
-        ] or [[(*scope, "", "")]]
+        ] or [[(*scope, "", "")]]  # all Pods
         all_carried = all(any(hash(hook) in self._again for hook in hooks) for hooks in hooks_of_labels)
         return hooks_of_labels if all_carried else []
 

@@ -69,8 +69,9 @@ class Overlays:
     @cached_property
     def roots(self) -> Mapping[str, tuple[str, ...]]:
         """
-        The files of the kustomizations from which no other builds, if any of the files goes into them, each with all
-        that it is built from; no components, which are not built by themselves.
+        The kustomizations from which no other builds, by file, each with all files that it is built from.
+
+        At least one of the files goes into each.  Components are left out: they are not built by themselves.
         """
         files = {path: file for file, path in self._paths.items()}
         roots = dict[str, tuple[str, ...]]()

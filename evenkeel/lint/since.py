@@ -71,6 +71,7 @@ def read_change(ref: str, top: str) -> TreeChange:
     commit = _merge_base(ref, top)
     parts = iter(os.fsdecode(_git(top, "diff-index", "-M", "-z", commit)).split("\0")[:-1])
     replaced, renamed, adds = dict[str, OldFile](), dict[str, str](), False
+    # An entry is ":mode mode blob blob status", of the commit and of now, and a name; if it is renamed, two names.
     for part in parts:
         mode, _, blob, _, status = part[1:].split(" ")
         name = next(parts)

@@ -84,6 +84,7 @@ def _above(folder: str) -> list[Ignore]:
     above, top = upwards[1:], upwards[-1]
     exclude = _ignore(os.path.join(top, ".git", "info", "exclude"), top)
     folders = reversed(above)
+    # From the top down, as the last one with a pattern decides.
     return [*exclude, *(ignore for folder in folders for ignore in _ignore(os.path.join(folder, ".gitignore"), folder))]
 
 

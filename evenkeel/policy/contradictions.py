@@ -147,7 +147,7 @@ def _withheld_defaults(part: InForce, path: FieldPath, terms: Terms) -> Iterator
     defaulting = part.defaulting
     if defaulting is None or defaulting.type != LIST or not defaulting.constraints:
         return
-    denying = replace(part, enforcement=DENY, of_enforced=DENY)
+    denying = replace(part, enforcement=DENY, of_enforced=DENY)  # also if the policy only warns today
     pod = _pod(defaulting.constraints)
     breaking = _breaking(pod, denying, "", terms)
     if not breaking:
