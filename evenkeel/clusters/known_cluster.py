@@ -153,7 +153,7 @@ def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
     """
     Yield a note for each kind that may not be listed, and from which kube-apiserver would fill in fields of the Pod.
 
-    If a file has no PriorityClass at all, a note is on that of the Pod.
+    If a file has no PriorityClass at all, a note names that of the Pod.
     """
     (name,) = texts_at(new_pod, "spec.priorityClassName")
     has_none = not any((key.group, key.kind) == PRIORITY_CLASS for key in known.others)

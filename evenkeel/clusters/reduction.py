@@ -50,7 +50,7 @@ def namespaces_page(body: bytes) -> Any:
 
 
 def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
-    """Return a page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
+    """Return a page of a list of custom resources of these `kinds`, each reduced by `only_read_custom`."""
     decoded = msgspec.json.decode(body)
     if isinstance(decoded, dict) and isinstance(items := decoded.get("items"), list):
         decoded["items"] = [only_read_custom(item, kinds) for item in items if isinstance(item, dict)]

@@ -139,7 +139,7 @@ def _in_cluster(
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
-    """Return a predicate for the Pods of these namespaces, those that wait, and those that any other may preempt."""
+    """Return a predicate for Pods of these namespaces, Pods that wait, and Pods that any other may preempt."""
 
     def within(pod: Raw) -> bool:
         namespace, node = texts_at(pod, "metadata.namespace", "spec.nodeName")
@@ -289,10 +289,10 @@ def _rank(proposal: render.Proposal) -> tuple[bool, bool, tuple[int, int], float
     """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
-    return not proposal.remedy.remade, proposal.remedy.where != NOW, _fewest(proposal.runs), -ends
+    return not proposal.remedy.remade, proposal.remedy.where != NOW, _most_runs_first(proposal.runs), -ends
 
 
-def _fewest(runs: Runs | None) -> tuple[int, int]:
+def _most_runs_first(runs: Runs | None) -> tuple[int, int]:
     """Return the sort key by which more Pods that run come first."""
     return (0, 0) if runs is None else (-runs.least, -runs.most)
 

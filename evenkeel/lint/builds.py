@@ -25,7 +25,7 @@ class Build:
 
     @property
     def values(self) -> str:
-        """The file of the chart's values, of which more may be wrong than the chart uses by default."""
+        """The file of the chart's values.  Values that the chart does not use by default may be wrong, too."""
         return self.beside(VALUES_FILE) if self.is_chart else ""
 
     def beside(self, name: str) -> str:

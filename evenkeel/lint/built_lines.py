@@ -220,8 +220,9 @@ def _at_path(obj: Mapping[str, object], path: FieldPath, item: object, agree: Ag
 
 def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object, agree: Agree) -> Iterator[FieldPath]:
     """
-    Yield the path of the same value in a constraint with the same keys; where the field is absent, that of each such
-    constraint without it.
+    Yield the path of the same value in each constraint of `item` with the same topologyKey and whenUnsatisfiable.
+
+    If the field is absent, yield its path in each such constraint that lacks it.
     """
     constraint_path = _constraint_in(path)
     constraint, below = value_at(obj, constraint_path), path[len(constraint_path) :]
@@ -263,7 +264,7 @@ def _pair(constraint: object) -> tuple[str, str]:
 
 def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterator[JudgedFile]:
     """
-    Yield the results with each finding in that of its file; once, and the gravest, where several builds have it.
+    Yield the results, with each finding moved to that of its file.  If several builds have it, the gravest one stays.
 
     That something has no effect is reported only where all builds say so.  A repair stays only where all builds agree
     on it, those that failed included.

@@ -97,7 +97,8 @@ def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Conte
     """
     Return the namespaces and nodes in the files: under "" those for all files.
 
-    Each of the `fixture_folders` that has any has its own, for the files in it: with them those of the folders above.
+    One of the `fixture_folders` that has any has a context of its own, for the files in it: with those of the folders
+    above.
     """
     objects: dict[str, list[Mapping[str, object]]] = {"": []}
     for file in files:

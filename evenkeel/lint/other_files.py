@@ -211,7 +211,7 @@ def _scope(file: str, workload: DeclaredWorkload) -> tuple[str, str]:
 
 
 def _hooks(file: str, workload: DeclaredWorkload) -> Iterator[Hook]:
-    """Yield the labels by which a selector finds the Pods of a workload."""
+    """Yield the hooks by which selectors find the Pods of a workload."""
     scope = _scope(file, workload)
     yield (*scope, "", "")
     for key, value in workload.labels.items():

@@ -24,7 +24,7 @@ def as_sarif(summary: LintSummary, exit_code: int, docs: str = "") -> str:
     """
     Return a log with one run; `exit_code` is that of the command.
 
-    `docs` is the URL of the folder docs of evenkeel's repository, "" where it is not known: then there are no links.
+    `docs` is the URL of the folder docs of evenkeel's repository; without it there are no links.
     """
     run = {
         "tool": {

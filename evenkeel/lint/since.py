@@ -55,7 +55,7 @@ class TreeChange:
         return {within(file, self.top) for file in files} <= {*_names(self)}
 
     def old_names(self, files: Iterable[str]) -> list[str]:
-        """Return the old names of those of the files that are renamed."""
+        """Return the old names of the files that are renamed."""
         names = (within(file, self.top) for file in files) if self.renamed else ()
         return [self.renamed[name] for name in names if name in self.renamed]
 

@@ -44,7 +44,7 @@ class LintTerms(Terms):
 
     @cached_property
     def judged_as_built(self) -> frozenset[str]:
-        """The files of which builds are judged in their place."""
+        """The files that are not judged themselves, because their builds are."""
         built = [build for build in self.builds.values() if build.text]
         return frozenset(file for build in built for file in build.sources if file != build.values)
 

@@ -129,7 +129,7 @@ def notes(summary: LintSummary) -> Iterator[str]:
     """
     Yield what else a person should know: what was repaired, suppressed, accepted, or not judged.
 
-    Rules that were skipped are left out where all is well without them: nothing was found, and all was judged.
+    Skipped rules are left out if nothing was found and all was judged.
     """
     if not summary.files:
         yield "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"

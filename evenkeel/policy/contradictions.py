@@ -94,7 +94,7 @@ def _wrong(key: str, path: FieldPath, terms: Terms, rules: Iterable[str]) -> Ite
 
 
 def _no_constraint_passes(settings: RuleSettings, path: FieldPath, terms: Terms) -> Iterator[Contradiction]:
-    """Yield each topology key for which rules together deny every constraint, though none of them forbids the key."""
+    """Yield each topology key with which every constraint is denied, though no rule alone forbids the key."""
     errors = {rule: setting for rule, setting in settings.items() if setting.severity is Severity.ERROR}
     keys = {ZONE, HOSTNAME, ANY_KEY}.union(*(_keys(rule, setting) for rule, setting in errors.items()))
     closed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}  # by key: what denies hard and soft constraints

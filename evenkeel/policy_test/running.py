@@ -39,7 +39,7 @@ Read = Callable[[str], tuple[Raw, ...]]
 
 
 def files_of(paths: Iterable[str]) -> list[str]:
-    """Return the files with tests: those that are named, and those of folders by their ending."""
+    """Return the files with tests: each that is named, and in folders those that end in SUFFIX."""
     test_files = dict[str, None]()
     for path in paths:
         files, missing = find([path])

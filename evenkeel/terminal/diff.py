@@ -8,12 +8,12 @@ from difflib import unified_diff
 
 
 def as_diff(file: str, old: str, new: str) -> str:
-    """Return the changed lines of `file` with three lines around them; "" if nothing changed."""
+    """Return the change of a file as a diff; "" if nothing changed."""
     return unified(old, new, _quoted(f"a/{file}"), _quoted(f"b/{file}"))
 
 
 def unified(old: str, new: str, before: str, after: str) -> str:
-    """Return the lines that differ between two texts of these names, with three around them; "" if none does."""
+    """Return a diff of two texts, which are called `before` and `after`; "" if they are equal."""
     return "".join(_ended(unified_diff(_lines(old), _lines(new), before, after)))
 
 
