@@ -5,9 +5,9 @@ Files from which one kustomization builds go into one cluster.  For other files 
 
 * Two files are copies, such as those for dev and prod, if a workload of the same kind, namespace and name stands in
   both; or in both of the folders below which they lie, where their paths part.
-* An object that names no namespace has neighbours in its own folder only.
+* An object that names no namespace has neighbours in its own folder, and in the files of its kustomizations.
 * A workload of another file with the same selector, or without one the same labels, is most likely the same service for
-  another cluster, and left out.  But Pods that are spread among each other are alike.
+  another cluster.  But Pods that are spread among each other are alike.
 
 An autoscaler scales the workload of its target's name that is nearest in the folders.  If several scale one workload,
 as the autoscalers of overlays scale that of their base, their bounds are joined.
@@ -28,7 +28,8 @@ MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
 
 NOTHING_BUILT: Mapping[str, frozenset[str]] = {}
 
-Hook = tuple[str, str, str, str]  # namespace, folder, label key and value; the last two are empty for all Pods
+# Namespace, folder or kustomization, label key and value; the last two are empty for all Pods.
+Hook = tuple[str, str, str, str]
 
 
 class OtherFiles:
@@ -62,7 +63,7 @@ class OtherFiles:
                     self._count_hooks(file, workload)
 
     def _count_hooks(self, file: str, workload: DeclaredWorkload) -> None:
-        for hook in _hooks(file, workload):
+        for hook in self._hooks(file, workload):
             number = hash(hook)
             if number in self._once:
                 self._again.add(number)
@@ -102,17 +103,30 @@ class OtherFiles:
             return NOTHING_AROUND
         return FileNeighbours((*own.others, *others), scalings)
 
+    def _scopes(self, file: str, workload: DeclaredWorkload) -> list[tuple[str, str]]:
+        """Return the beginnings of its hooks; what names no namespace is told apart by folder and kustomization."""
+        if workload.named:
+            return [(workload.namespace, "")]
+        return [("", place) for place in (file.rpartition("/")[0] or ".", *self._built_by.get(file, ()))]
+
+    def _hooks(self, file: str, workload: DeclaredWorkload) -> Iterator[Hook]:
+        """Yield the hooks by which selectors find the Pods of a workload."""
+        for scope in self._scopes(file, workload):
+            yield (*scope, "", "")
+            for key, value in workload.labels.items():
+                yield (*scope, key, value)
+
     def _stated(self) -> Iterator[tuple[str, Declarations]]:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
     def _hooks_of_selector(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
         """Return the hooks for each label that the selector asks for; [] if no other workload has one of the labels."""
-        scope = _scope(file, workload)
+        scopes = self._scopes(file, workload)
         hooks_of_labels = [
-            [(*scope, requirement.key, value) for value in requirement.values]
+            [(*scope, requirement.key, value) for scope in scopes for value in requirement.values]
             for requirement in selector.requirements
             if requirement.operator in (EQUALS, IN)
-        ] or [[(*scope, "", "")]]  # all Pods
+        ] or [[(*scope, "", "") for scope in scopes]]  # all Pods
         all_carried = all(any(hash(hook) in self._again for hook in hooks) for hooks in hooks_of_labels)
         return hooks_of_labels if all_carried else []
 
@@ -124,28 +138,32 @@ class OtherFiles:
         self._candidates |= {hook: [] for hook in new}
         for file, stated in self._stated():
             for workload in stated.workloads:
-                for hook in _hooks(file, workload) if workload.makes_pods else ():
+                for hook in self._hooks(file, workload) if workload.makes_pods else ():
                     if hook in new:
                         self._candidates[hook].append((file, workload))
         for hook in new:
             self._candidates[hook].sort(key=_file)
 
     def _other(self, file: str, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
-        """Return the nearest workload of another file that the selector counts."""
+        """Return the nearest workload of another file that the selector counts; a likely copy if there is no other."""
         hooks_of_labels = self._hooks_of_selector(file, workload, selector)
         if not hooks_of_labels:
             return None
         self._learn(hook for hooks in hooks_of_labels for hook in hooks)
         fewest = min(hooks_of_labels, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
         candidates = (candidate for hook in fewest for candidate in _nearest_first(self._candidates[hook], file))
+        likely_copy = None
         for other_file, other in islice(candidates, MOST_CANDIDATES):
             if other[:4] == workload[:4] or selector.match(other.labels, other.addable) is not Match.YES:
                 continue
-            alike = (other.own or other.labels) == (workload.own or workload.labels)
-            apart = (alike and not workload.kind == other.kind == "Pod") or self._are_copies(file, other_file)
-            if self._are_built_together(file, other_file) or not apart:
+            if self._are_built_together(file, other_file):
                 return other.other
-        return None
+            if self._are_copies(file, other_file):
+                continue
+            if workload.kind == other.kind == "Pod" or (other.own or other.labels) != (workload.own or workload.labels):
+                return other.other
+            likely_copy = likely_copy or other.other._replace(is_likely_copy=True)
+        return likely_copy
 
     def _scaling(self, file: str, target: ScaleTarget) -> Scaling | None:
         """Return the bounds that autoscalers give the workload of this name in `file`."""
@@ -203,19 +221,6 @@ class OtherFiles:
                 *(self._names[index][1] for index in range(*_below(self._names, path)))
             )
         return self._below[path]
-
-
-def _scope(file: str, workload: DeclaredWorkload) -> tuple[str, str]:
-    """Return the namespace and the folder of a hook; objects that name no namespace are told apart by folder."""
-    return (workload.namespace, "") if workload.named else ("", file.rpartition("/")[0] or ".")
-
-
-def _hooks(file: str, workload: DeclaredWorkload) -> Iterator[Hook]:
-    """Yield the hooks by which selectors find the Pods of a workload."""
-    scope = _scope(file, workload)
-    yield (*scope, "", "")
-    for key, value in workload.labels.items():
-        yield (*scope, key, value)
 
 
 def _upwards(file: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import without_pod
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import HardConstraints
-from webhook.kubernetes.likeness import likely_meant
+from webhook.kubernetes.likeness import REPLACED, likely_meant
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.spread.affinity import ANY_NODE
 from webhook.spread.constraint import HONOR, IGNORE, SOFT, Constraint
@@ -326,11 +326,12 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 
 def misspelt_keys(cycle: Cycle) -> dict[str, str]:
-    """Return the topology keys of hard constraints that no node has, each with the well-known key that was meant."""
+    """Return the topology keys of hard constraints that no node has, each with the key that nodes have instead."""
     label_keys = cycle.snapshot.nodes.label_keys
     by_short_name = {label.rpartition("/")[2]: label for label in {*TOPOLOGY_LABELS, HOSTNAME} & label_keys}
+    known = {**by_short_name, **REPLACED}
     absent = {constraint.topology_key for constraint in _hard(cycle)} - label_keys
-    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or by_short_name.get(key)) is not None}
+    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or known.get(key)) is not None}
 
 
 def _hard(cycle: Cycle) -> list[Constraint]:

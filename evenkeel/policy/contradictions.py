@@ -32,7 +32,8 @@ from webhook.spread.default_constraints import LIST
 LABELS = {"app": "web"}
 SELECTOR = {"labelSelector": {"matchLabels": LABELS}}
 ANY_KEY = "example.com/any"  # stands for a key that the policy does not name
-MALFORMED, MISSPELT = "malformed-topology-key", "misspelt-topology-key"
+MALFORMED = "malformed-topology-key"
+RULES_ON_KEYS = (MALFORMED, "misspelt-topology-key", "deprecated-topology-key")
 OWNER = Owner(APPS, "ReplicaSet", "web")
 
 
@@ -64,7 +65,7 @@ def contradictions(policy: Policy, terms: Terms) -> Iterator[Contradiction]:
 
 
 def _wrong_keys(policy: Policy, terms: Terms) -> Iterator[Contradiction]:
-    """Yield each topology key that no node can have, or that is probably misspelt, in rules and in defaults."""
+    """Yield each topology key in rules and in defaults that is malformed, probably misspelt, or deprecated."""
     for i, part in enumerate(policy.parts):
         above: FieldPath = ("overrides", i - 1, "rules") if i else ("rules",)
         for rule_id, setting in part.settings.items():
@@ -73,7 +74,7 @@ def _wrong_keys(policy: Policy, terms: Terms) -> Iterator[Contradiction]:
     for path, defaulting in policy.defaultings() if terms.snapshot is None else ():
         for i, constraint in enumerate(() if defaulting.built_in else defaulting.constraints):
             key = str(constraint["topologyKey"])
-            yield from _wrong(key, (*path, "defaultConstraints", i, "topologyKey"), terms, (MISSPELT,))
+            yield from _wrong(key, (*path, "defaultConstraints", i, "topologyKey"), terms, RULES_ON_KEYS)
 
 
 def _wrong_keys_of_rule(rule_id: str, setting: RuleSetting, path: FieldPath, terms: Terms) -> Iterator[Contradiction]:
@@ -82,7 +83,7 @@ def _wrong_keys_of_rule(rule_id: str, setting: RuleSetting, path: FieldPath, ter
         for i, key in enumerate(as_list(setting.parameters.get(name))):
             # A key that the rule itself forbids may well be misspelt.
             forbidden = all(_denying_rules(str(key), action, as_error, terms) for action in (HARD, SOFT))
-            yield from _wrong(str(key), (*path, name, i), terms, (MALFORMED,) if forbidden else (MALFORMED, MISSPELT))
+            yield from _wrong(str(key), (*path, name, i), terms, (MALFORMED,) if forbidden else RULES_ON_KEYS)
 
 
 def _wrong(key: str, path: FieldPath, terms: Terms, rules: Iterable[str]) -> Iterator[Contradiction]:

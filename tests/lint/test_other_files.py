@@ -14,6 +14,7 @@ from tests.support.build import constraint, hpa, pod, term, workload
 from tests.support.lint import terms
 
 HEAD, TAIL = {"app": "web", "role": "head"}, {"app": "web", "role": "tail"}
+K = frozenset({"kustomization.yaml"})
 
 
 def web(**fields):
@@ -41,13 +42,14 @@ def read(files, built_by=None, **fields):
 
 
 def concerned(files, built_by=None, **fields):
-    """The files that others concern: the names of the other workloads, and the bounds of autoscalers."""
+    """The files that others concern: the names of other workloads, "?" after a likely copy, and autoscalers' bounds."""
     found, stated = read(files, built_by, **fields)
     around = found.concerned()
 
     assert around == {file: one for file, each in stated.items() if (one := found.around(file, each))}
     return {
-        file: [*(other.name for other in one.others), *map(tuple, one.scalings.values())]
+        file: [f"{other.name}{'?' * other.is_likely_copy}" for other in one.others]
+        + [tuple(scaling) for scaling in one.scalings.values()]
         for file, one in around.items()
     }
 
@@ -95,7 +97,6 @@ def test_a_workload_of_another_file_is_seen(files):
         {"dev/a.yaml": [web()], "prod/a.yaml": [web()], "prod/b.yaml": [tail()]},
         {"c/dev/x/a.yaml": [web()], "c/prod/y/a.yaml": [web()], "c/prod/z/b.yaml": [tail()]},
         {"dev.yaml": [web()], "prod.yaml": [web(), tail()]},
-        {"dev/a.yaml": [web()], "prod/b.yaml": [web(name="web-prod")]},
         {"a.yaml": [web(), tail()]},
     ],
     ids=[
@@ -108,7 +109,6 @@ def test_a_workload_of_another_file_is_seen(files):
         "beside a copy in its folder",
         "beside a copy further up",
         "beside a copy in a file of one folder",
-        "a copy of another name",
         "its own file alone",
     ],
 )
@@ -116,6 +116,21 @@ def test_what_most_likely_goes_elsewhere_is_left_out(files):
     first = next(iter(files))
 
     assert first not in concerned(files)
+
+
+def test_a_workload_of_the_same_selector_may_be_a_copy_or_one_beside_it():
+    prod, other = {"prod/b.yaml": [web(name="web-prod")]}, {"z.yaml": [tail()]}
+
+    assert ["web-prod?"] == concerned({"dev/a.yaml": [web()], **prod})["dev/a.yaml"]
+    assert ["tail"] == concerned({"dev/a.yaml": [web()], **prod, **other})["dev/a.yaml"]
+    assert ["web-prod"] == concerned({"dev/a.yaml": [web()], **prod}, {"dev/a.yaml": K, "prod/b.yaml": K})["dev/a.yaml"]
+
+
+def test_what_names_no_namespace_has_neighbours_in_the_files_of_its_kustomization():
+    files = {"x/a.yaml": [web(namespace=None)], "y/b.yaml": [tail(namespace=None)]}
+
+    assert {"x/a.yaml": ["tail"]} == concerned(files, {"x/a.yaml": K, "y/b.yaml": K})
+    assert {} == concerned(files, {"x/a.yaml": K, "y/b.yaml": frozenset({"y/kustomization.yaml"})})
 
 
 @pytest.mark.parametrize(
@@ -153,11 +168,11 @@ def test_the_nearest_is_named():
 
 
 def test_only_so_many_candidates_are_looked_at(monkeypatch):
-    files = {"a.yaml": [web()], "b.yaml": [tail(owner=None, labels=HEAD)], "c.yaml": [tail()]}
+    files = {"a.yaml": [web()], "b.yaml": [tail(labels=HEAD, name="alike")], "c.yaml": [tail()]}
 
     assert {"a.yaml": ["tail"]} == concerned(files)
     monkeypatch.setattr(module, "MOST_CANDIDATES", 1)
-    assert {} == concerned(files)
+    assert {"a.yaml": ["alike?"]} == concerned(files)
 
 
 def test_what_a_repair_makes_it_ask_for_is_looked_up_then():
@@ -237,7 +252,6 @@ def test_what_one_kustomization_builds_goes_into_one_cluster():
     copies = {"x/a.yaml": [web(), tail()], "y/b.yaml": [web(), tail(name="more")]}
     roots = {"a/web.yaml": frozenset({"one", "two"}), "b/web.yaml": frozenset({"two"}), "c/web.yaml": frozenset({"x"})}
 
-    assert {} == concerned(alike)
-    assert {"a/web.yaml": ["other"], "b/web.yaml": ["web"]} == concerned(alike, built_by=roots)
+    assert {"a/web.yaml": ["other"], "b/web.yaml": ["web"], "c/web.yaml": ["web?"]} == concerned(alike, built_by=roots)
     assert {} == {file: names for file, names in concerned(copies).items() if "more" in names and "x" in file}
     assert "more" in concerned(copies, built_by=dict.fromkeys(copies, frozenset({"x"})))["x/a.yaml"]

@@ -39,7 +39,7 @@ BREAKING = [
     ({"labelSelector": MISSES, "whenUnsatisfiable": "ScheduleAnyway"}, "selector-misses-own-pod", "warning"),
     ({"topologyKey": "kubernetes.io/zone"}, "misspelt-topology-key", "error"),
     ({"topologyKey": "kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}, "misspelt-topology-key", "warning"),
-    ({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, "misspelt-topology-key", "warning"),
+    ({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, "deprecated-topology-key", "warning"),
 ]
 
 

@@ -27,6 +27,7 @@ LABELS = {"app": "web", "tier": "front", "version": "v2"}
 ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
 # A constraint of these does nothing: advice on what it does can come only once it does something.
 NOT_JUDGED_BEFORE = {
+    "deprecated-topology-key",
     "malformed-topology-key",
     "misspelt-topology-key",
     "selector-misses-own-pod",

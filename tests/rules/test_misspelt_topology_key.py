@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.judged import OBJECT, findings
+from tests.rules.judged import findings
 from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot
-from webhook.findings import wording
 
 KEYS = [
     "zone",
@@ -45,15 +44,3 @@ def test_a_misspelt_key_is_told_what_it_means_for_the_pods(key, when, nodes, mes
     (found,) = findings(pod(constraint(topologyKey=key, whenUnsatisfiable=when)), snapshot=snapshot(*nodes))
 
     assert (message, f"write topologyKey: {HOSTNAME}") == (found.message, found.fix)
-
-
-DEPRECATED = "failure-domain.beta.kubernetes.io"
-
-
-@pytest.mark.parametrize(("name", "key"), [("zone", ZONE), ("region", "topology.kubernetes.io/region")])
-def test_a_deprecated_key_is_not_called_misspelt(name, key):
-    (found,) = findings(pod(constraint(topologyKey=f"{DEPRECATED}/{name}")))
-
-    assert (f"is deprecated: {key} has replaced it", f"write topologyKey: {key}") == (found.message, found.fix)
-    assert (key, True) == (found.edit.value, found.said_by_api_server)
-    assert found.fix in wording.warning(found, OBJECT)

@@ -218,7 +218,7 @@ CASES = [
     Case(
         "the key of old",
         pod(constraint(topologyKey="failure-domain.beta.kubernetes.io/zone")),
-        ["misspelt-topology-key [0].topologyKey"],
+        ["deprecated-topology-key [0].topologyKey"],
     ),
     Case("wrong before absent", workload("Job", HASHED), ["wrong-revision-key [0].matchLabelKeys[0]"]),
     Case("in a bare ReplicaSet", workload("ReplicaSet", HASHED), ["wrong-revision-key [0].matchLabelKeys[0]"]),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.rules.judged import HARD_HOST, findings, said, shown, stateful
-from tests.support.build import constraint, workload
-from webhook.findings.neighbours import Neighbours
+from tests.support.build import constraint, snapshot, term, workload
+from webhook.findings.neighbours import Neighbours, as_other
 from webhook.kubernetes.workload import parse_workloads
+
+BOTH = {"app": "web", "role": "a"}
 
 
 class TestSkewNeverBinds:
     FOUND = "skew-never-binds [0].maxSkew"
 
-    def found(self, obj):
-        return [f for f in shown(obj) if "skew-never-binds" in f]
+    def found(self, obj, **given):
+        return [f for f in shown(obj, **given) if "skew-never-binds" in f]
 
     @pytest.mark.parametrize(
         ("max_skew", "spec", "found"),
@@ -68,6 +70,49 @@ class TestSkewNeverBinds:
 
     def test_a_soft_constraint_refuses_nothing_anyway(self):
         assert [] == self.found(stateful(constraint(maxSkew=6, whenUnsatisfiable="ScheduleAnyway")))
+
+    @pytest.mark.parametrize(
+        ("labels", "selector", "found"),
+        [
+            (BOTH, {"matchLabels": BOTH}, False),
+            (BOTH, {"matchLabels": {"app": "web"}}, False),
+            ({**BOTH, "more": "x"}, {"matchLabels": {**BOTH, "more": "x"}}, False),
+            (BOTH, {"matchExpressions": [term("role", "In", "a")], "matchLabels": {"app": "web"}}, False),
+            ({"app": "web", "role": "b"}, {"matchLabels": {"app": "web", "role": "b"}}, True),
+            ({"app": "db"}, {"matchLabels": {"app": "db"}}, True),
+        ],
+        ids=["the same", "wider", "narrower", "as an expression", "another role", "another application"],
+    )
+    @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
+    def test_workloads_of_the_cluster_that_share_labels_may_count_each_other(self, kind, labels, selector, found):
+        asking = stateful(constraint(labelSelector={"matchLabels": BOTH}), labels=BOTH, replicas=1)
+        asking["spec"]["selector"] = {"matchLabels": BOTH}
+        asking["metadata"]["name"] = "one"
+        beside = workload(kind, name="other", labels=labels, spec={"selector": selector})
+        elsewhere = workload(kind, name="other", namespace="else", labels=labels, spec={"selector": selector})
+
+        def in_cluster(*objects):
+            return self.found(asking, snapshot=snapshot(*objects), others=Neighbours())
+
+        assert [self.FOUND] == in_cluster(asking) == in_cluster(asking, elsewhere)
+        assert [self.FOUND] * found == in_cluster(asking, beside)
+
+    def test_its_own_replica_sets_are_no_others(self):
+        asking = workload("Deployment", constraint(maxSkew=9), spec={"replicas": 3})
+        hashed = {"app": "web", "pod-template-hash": "1"}
+        made = workload("ReplicaSet", labels=hashed, owner="Deployment/web", spec={"selector": {"matchLabels": hashed}})
+
+        assert [self.FOUND] == self.found(asking, snapshot=snapshot(asking, made))
+
+    def test_a_likely_copy_may_be_beside_it(self):
+        """Then neither the rules on what counts others speak, nor those on what counts nobody else."""
+        (copy,) = parse_workloads(stateful(name="other"))
+        beside = Neighbours([as_other(copy)._replace(is_likely_copy=True)])
+
+        assert [self.FOUND] == shown(stateful(HARD_HOST, replicas=1), others=Neighbours())
+        assert [] == shown(stateful(HARD_HOST, replicas=1), others=beside)
+        by_revision = stateful(constraint(maxSkew=6, matchLabelKeys=["controller-revision-hash"]))
+        assert [self.FOUND] == self.found(by_revision, others=beside)
 
     def test_one_pod_is_enough_where_the_manifest_says_so(self):
         """And no other is counted: then each of the three rules says nothing."""

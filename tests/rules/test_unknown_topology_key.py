@@ -32,7 +32,7 @@ class TestUnknownTopologyKey:
         [
             ("a b", "malformed-topology-key"),
             ("kubernetes.io/zone", "misspelt-topology-key"),
-            ("failure-domain.beta.kubernetes.io/zone", "misspelt-topology-key"),
+            ("failure-domain.beta.kubernetes.io/zone", "deprecated-topology-key"),
             ("", "invalid-constraint"),
             ("rack", "unknown-topology-key"),
         ],

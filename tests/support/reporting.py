@@ -33,6 +33,7 @@ def deployment(*constraints, name="web", labels=None, hash_="5d", **fields):
     hashed = {**app, "pod-template-hash": hash_}
     owner = workload("Deployment", *constraints, name=name, labels=app, spec=selector, **fields)
     made = workload("ReplicaSet", *constraints, name=f"{name}-{hash_}", labels=hashed, owner=f"Deployment/{name}")
+    made["spec"]["selector"] = {"matchLabels": hashed}
     return [owner, made]
 
 

@@ -20,6 +20,7 @@ class Neighbour(NamedTuple):
     name: str
     labels: Labels
     addable: frozenset[str]  # the label keys that its controller may add
+    is_likely_copy: bool = False  # it is most likely the same service for another cluster
 
     @property
     def ref(self) -> ObjectRef:

@@ -18,7 +18,7 @@ from webhook.findings.finding import Edit, Severity
 from webhook.findings.rule import Subject
 from webhook.findings.wording import short_path
 from webhook.kubernetes.labels import label_key_errors
-from webhook.kubernetes.likeness import LONGEST_COMPARED, likely_meant, nearest
+from webhook.kubernetes.likeness import LONGEST_COMPARED, REPLACED, likely_meant, nearest
 from webhook.kubernetes.names import HOSTNAME, TEMPLATE_HASH, ZONE
 from webhook.spread.constraint import ACTIONS, HARD, SOFT, Constraint, WrittenConstraint
 
@@ -101,9 +101,11 @@ class Repairs:
         return Counter(Pair(constraint.topology_key, constraint.when_unsatisfiable) for constraint in written)
 
     def meant_key(self, key: str) -> str:
-        """Return the topology key that was meant, as the rules on malformed and misspelt keys tell it."""
+        """Return the right topology key, as the rules on malformed, misspelt and deprecated keys tell it."""
         if key in self.subject.nodes.label_keys or len(key) > LONGEST_COMPARED:
             return key
+        if key in REPLACED:
+            return REPLACED[key] if self._runs("deprecated-topology-key") else key
         if label_key_errors(key):
             if not self._runs("malformed-topology-key"):
                 return key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -13,12 +13,12 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.neighbours import Neighbours
+from webhook.findings.neighbours import Neighbour, Neighbours
 from webhook.findings.room import Room
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldPath
 from webhook.kubernetes.labels import Labels, is_given_to_nodes
-from webhook.kubernetes.names import APPLICATION_NAME, TEMPLATE_HASH
+from webhook.kubernetes.names import APPLICATION_NAME, REVISION_HASH, TEMPLATE_HASH
 from webhook.kubernetes.reader import Reader, brief
 from webhook.kubernetes.references import Scaling
 from webhook.kubernetes.workload import Workload
@@ -32,6 +32,7 @@ from webhook.spread.selectors import EQUALS, IN, Match, Requirement, Selector, a
 MOST_LABELS_COPIED = 20  # Nobody reads a fix with a longer selector.
 LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
 NO_NODES = Nodes()
+REVISIONS = frozenset({TEMPLATE_HASH, REVISION_HASH})  # labels whose value is of one workload alone
 ADVICE_ONLY = "it is advice, and never denies"
 TOPOLOGY_KEY = {"type": "string", "minLength": 1}  # each item of a parameter that lists topology keys
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
@@ -133,9 +134,10 @@ class CountedOthers(NamedTuple):
 class CountedPods(NamedTuple):
     """What a constraint counts: Pods of another workload, or only the workload's own."""
 
-    # The most of its own at a time; None if that is not known, or if others may count, too.
-    pods: int | None = None  # with those that a rollout adds, if the constraint counts them
-    replicas: int | None = None  # without them
+    # The most Pods at a time, with those that a rollout adds, if the constraint counts them.  None if that is not
+    # known, or if others may count, too.
+    pods: int | None = None
+    replicas: int | None = None  # without those of a rollout; None also if others are sure to count
     others: CountedOthers | None = None
 
 
@@ -201,6 +203,8 @@ class Subject:
         workload = self._as_written()
         if workload.most_pods is None or not self._counts_only_own(constraint):
             return CountedPods()
+        if self._may_count_others(constraint):
+            return CountedPods(replicas=workload.most_replicas)
         revision_alone = TEMPLATE_HASH in constraint.match_label_keys
         return CountedPods(workload.most_replicas if revision_alone else workload.most_pods, workload.most_replicas)
 
@@ -216,18 +220,42 @@ class Subject:
 
         Among manifests app.kubernetes.io/name is enough, because Helm's charts select by it.
         """
+        if self._counts_pods_of_controller(constraint):
+            return False
         own, asked = _comparable(self.workload_selector), _comparable(constraint.selector)
         if own and own <= asked:
             return True
         by_name = any((requirement.key, requirement.operator) == (APPLICATION_NAME, EQUALS) for requirement in asked)
         return by_name and self.others is not None
 
+    def _counts_pods_of_controller(self, constraint: Constraint) -> bool:
+        """Return whether the selector of another controller in the cluster is as wide as that of the constraint."""
+        if self.snapshot is None or not REVISIONS.isdisjoint(constraint.match_label_keys):
+            return False
+        workload = self.workload
+        own = (workload.kind.api_version, workload.kind.kind, workload.name)
+        for controller in self.snapshot.controllers_in(workload.namespace):
+            selector = controller.selector
+            # Each Deployment is there beside its ReplicaSets.
+            if controller[:3] == own or selector is None or selector.empty or TEMPLATE_HASH in selector.keys:
+                continue
+            if selector.matches(workload.labels) or selector.implies(constraint.selector):
+                return True
+        return False
+
+    def _may_count_others(self, constraint: Constraint) -> bool:
+        """Return whether Pods of a workload of the input may count that most likely belong to another cluster."""
+        return REVISIONS.isdisjoint(constraint.match_label_keys) and any(self._neighbours(constraint))
+
+    def _neighbours(self, constraint: Constraint) -> Iterator[Neighbour]:
+        """Yield the other workloads of the input whose Pods the constraint's selector matches."""
+        others = () if self.others is None else self.others.matching(self.workload.ref, constraint.selector)
+        return (other for other in others if constraint.selector.match(other.labels, other.addable) is Match.YES)
+
     def _other_workload(self, constraint: Constraint) -> CountedOthers | None:
         """Return another workload of the input whose Pods the constraint counts."""
-        if self.others is None or not self._is_decided(constraint):
-            return None
-        for other in self.others.matching(self.workload.ref, constraint.selector):
-            if constraint.selector.match(other.labels, other.addable) is Match.YES:
+        for other in self._neighbours(constraint) if self._is_decided(constraint) else ():
+            if not other.is_likely_copy:
                 return CountedOthers(f"the Pods of {other.kind} {brief(other.name, 40)[1:-1]}", other.labels)
         return None
 

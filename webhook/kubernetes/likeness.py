@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
+from webhook.kubernetes.names import ARCH, BETA_REGION, BETA_ZONE, HOSTNAME, INSTANCE_TYPE, OS, REGION, ZONE
 
 LONGEST_COMPARED = 100  # characters; a longer text is like no word
-WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
+WELL_KNOWN = (HOSTNAME, ZONE, REGION, INSTANCE_TYPE, ARCH, OS)
+# Deprecated labels of nodes, and what has replaced each (pkg/api/node/util.go:deprecatedNodeLabels).
+REPLACED = {
+    BETA_ZONE: ZONE,
+    BETA_REGION: REGION,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "beta.kubernetes.io/arch": ARCH,
+    "beta.kubernetes.io/os": OS,
+}
 MISTAKES = {  # what people write for well-known keys, too different from them to be a typo
     "hostname": HOSTNAME,
     "topology.kubernetes.io/hostname": HOSTNAME,
@@ -18,11 +26,9 @@ MISTAKES = {  # what people write for well-known keys, too different from them t
     "node.kubernetes.io/hostname": HOSTNAME,
     "kubernetes.io/host": HOSTNAME,
     "kubernetes.io/zone": ZONE,
-    BETA_ZONE: ZONE,
     "failure-domain.kubernetes.io/zone": ZONE,
     "node.kubernetes.io/zone": ZONE,
     "kubernetes.io/region": REGION,
-    BETA_REGION: REGION,
     "failure-domain.kubernetes.io/region": REGION,
     "node.kubernetes.io/region": REGION,
 }
@@ -65,10 +71,11 @@ def within(edits: int, text: str, other: str) -> bool:
 
 
 def likely_meant(key: str) -> str | None:
-    """Return the well-known key that `key` was probably meant to be; None if it is one itself, or a key of its own."""
-    if key in WELL_KNOWN or len(key) > 60:
+    """Return the well-known key that `key` was probably meant to be; None if nodes may carry it as it is written."""
+    if key in WELL_KNOWN or key in REPLACED or len(key) > 60:
         return None
-    return MISTAKES.get(key.lower().strip()) or (_near(key) if "/" in key else None)
+    lowered = key.lower().strip()
+    return MISTAKES.get(lowered) or REPLACED.get(lowered) or (_near(key) if "/" in key else None)
 
 
 @lru_cache(maxsize=1024)

@@ -22,6 +22,7 @@ PREFERRED_TERMS = "preferredDuringSchedulingIgnoredDuringExecution"
 RESTART_ALWAYS = "Always"  # the restartPolicy of a sidecar: an init container that runs for as long as the Pod
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+INSTANCE_TYPE, ARCH, OS = "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os"
 TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Since 1.35 a Pod gets them from its node when it is bound.
 # Followed by the name of a DeviceClass: the extended resource that Pods request if the class itself names none.
 DEVICE_PREFIX = "deviceclass.resource.kubernetes.io/"

@@ -14,7 +14,7 @@ from webhook.kubernetes.reader import brief
     title="topologyKey is one that the policy forbids",
     severity=Severity.IGNORE,
     fix="use a key that the policy allows",
-    yields_to=("misspelt-topology-key",),
+    yields_to=("deprecated-topology-key", "misspelt-topology-key"),
     parameters={
         "properties": {
             "topologyKeys": {

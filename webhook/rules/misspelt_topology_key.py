@@ -8,16 +8,12 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Subject, rule
 from webhook.kubernetes.likeness import likely_meant
-from webhook.kubernetes.names import BETA_REGION, BETA_ZONE
 from webhook.kubernetes.reader import brief
 from webhook.spread.constraint import Constraint
 
-# pod.GetWarningsForPodTemplate warns of these.
-DEPRECATED = (BETA_ZONE, BETA_REGION)
-
 
 @rule(
-    title="topologyKey is nearly a well-known one, or a deprecated one",
+    title="topologyKey is nearly a well-known one",
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with the key as it is written",
     yields_to=("malformed-topology-key",),
@@ -29,9 +25,6 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     No node has a label with a misspelt key. So a hard constraint leaves every Pod Pending, and a soft one has no
     effect. Kubernetes prints no message about it when you apply the object.
 
-    A deprecated key was replaced in Kubernetes 1.17. Cloud providers still give it to nodes, but other nodes have
-    only the new key.
-
     The rule does not report your own keys, such as `rack` or `example.com/zone`, or a key that a node of the
     cluster has.
     """
@@ -41,17 +34,15 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
         key = constraint.topology_key
         if key not in carried and (meant := likely_meant(key)) is not None:
             path, (fix, edit) = subject.at(constraint, "topologyKey"), repairs.of_key(constraint)
-            deprecated = key in DEPRECATED
             absent = "no node has this label:" if subject.nodes.all else "unless nodes have this label,"
             yield Cause(
                 path,
-                f"is deprecated: {meant} has replaced it" if deprecated else f"{absent} {effect(constraint)}",
+                f"{absent} {effect(constraint)}",
                 found=brief(key),
                 wanted=meant,
                 fix=fix,
                 edit=edit,
-                breaks=constraint.hard and not deprecated,
-                said_by_api_server=deprecated,
+                breaks=constraint.hard,
             )
 
 

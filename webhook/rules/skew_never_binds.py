@@ -29,8 +29,8 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     With pod-template-hash in matchLabelKeys, a rolling update adds no Pods.
 
     The selector counts only the workload's own Pods if it asks for everything that the workload's own selector asks
-    for. In evenkeel lint, app.kubernetes.io/name is enough, as in Helm's charts, if no other workload of the input
-    has these labels.
+    for, and no other controller of the cluster or workload of the input has these labels. In evenkeel lint,
+    app.kubernetes.io/name is enough, as in Helm's charts.
 
     In evenkeel lint, an autoscaler among the manifests counts by its maximum. The webhook knows no autoscalers.
     Without one, the rule does not report a workload without replicas or with 0, because it may have an autoscaler.

@@ -16,7 +16,7 @@ from webhook.rules.misspelt_topology_key import effect
     severity=Severity.WARNING,
     fix="label the nodes, or use a key that they carry",
     where=(UNLABELLED_NODES, Need.NODES, Nature.ADVICE),
-    yields_to=("misspelt-topology-key",),
+    yields_to=("deprecated-topology-key", "misspelt-topology-key"),
     bad="topologyKey: rack",
     good="topologyKey: topology.kubernetes.io/zone",
     context="""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -123,6 +123,11 @@ class ClusterView:
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
         """Return the owner of an object in `namespace`; looked up by name, not by uid, as the scheduler does."""
         return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
+
+    def controllers_in(self, namespace: str) -> Iterator[Controller]:
+        """Yield all controllers of a namespace."""
+        for api_version, kind in CONTROLLER_KINDS:
+            yield from self.controllers.get((namespace, api_version, kind), {}).values()
 
     def with_nodes(self, nodes: Nodes) -> Self:
         """Return a copy with the nodes of manifests."""
