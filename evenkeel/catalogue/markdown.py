@@ -17,7 +17,7 @@ RULES_INTRODUCTION = """\
 | severity | what the webhook does | what `evenkeel lint` does |
 | --- | --- | --- |
 | `error` | denies the object, with `enforcement: Deny` in the policy | reports it, and exits with 1 |
-| `warning` | warns | reports it |
+| `warning` | warns | reports it; exits with 1 if you give `--fail-on warning` |
 | `info` | nothing; reports show it | reports it |
 | `ignore` | nothing | nothing |
 

@@ -4,7 +4,7 @@ Print what the webhook answers when you apply an object.
 The object goes through /mutate and then /validate, as kube-apiserver sends it. No cluster is needed; --cluster gives
 one, or a dump of one. The object counts as sent by a person: what a built-in controller creates may only be audited.
 If the file holds an AdmissionReview, evenkeel answers its request as it is.
-Exit code 0: allowed, 1: denied, 2: bad input.
+Exit code 0: allowed, 1: an object is denied, or has a finding that --fail-on warning or info names, 2: bad input.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from webhook.admission.ownership import CONTROLLERS
 from webhook.admission.terms import Terms
 from webhook.cli import options
 from webhook.cli.usage import UsageError
+from webhook.findings.finding import Severity
 from webhook.kubernetes.fields import as_mapping
 from webhook.kubernetes.labels import Labels, labels_of
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
     )
+    inputs.add_fail_on_argument(parser)
     options.add_quiet_argument(parser)
     inputs.add_namespace_labels_argument(parser)
     sources.add_cluster_arguments(parser)
@@ -79,8 +81,15 @@ def run(args: argparse.Namespace) -> int:
             before = before or _before(obj, old, args)
             applied = dry_run(obj, before, terms, namespace=namespace, never_sent=SYSTEM_NAMESPACES, user=user)
         _print(applied, file, args.output, None if user in CONTROLLERS else policy)
-        code = code if applied.denied_by is None else 1
+        code = 1 if _fails(applied, Severity(args.fail_on)) else code
     return code
+
+
+def _fails(applied: Applied, fail_on: Severity) -> bool:
+    """Return whether an object is denied, or else has a finding at or above `fail_on`: an error alone need not deny."""
+    if applied.denied_by is not None or fail_on is Severity.ERROR:
+        return applied.denied_by is not None
+    return any(finding.severity.rank <= fail_on.rank for finding in applied.answer.findings)
 
 
 def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:

@@ -65,7 +65,6 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
 MISNAMED_CONFIGURATION = CONFIGURATION_NAME.replace(".yaml", ".yml")
-SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,14 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="set the severity of a rule, or ignore; repeatable",
     )
-    parser.add_argument(
-        "--fail-on",
-        metavar="SEVERITY",
-        choices=SEVERITY_CHOICES,
-        default="error",
-        help=f"exit with 1 if there are findings of this severity or higher: {', '.join(SEVERITY_CHOICES)} "
-        "(default: %(default)s)",
-    )
+    inputs.add_fail_on_argument(parser)
     parser.add_argument(
         "--build",
         choices=BUILD_CHOICES,

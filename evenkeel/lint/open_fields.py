@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from evenkeel.lint.helm_templates import completed, holds_for_patch, holds_unrendered, rendered_part
 from evenkeel.lint.kustomization import Change
-from webhook.findings.finding import Finding, Severity
+from webhook.findings.finding import Finding
 from webhook.kubernetes.fields import as_mapping, value_at
 from webhook.kubernetes.kinds import FIELD
 from webhook.kubernetes.workload import Workload
-from webhook.spread.constraint import HARD
 
 
 class OpenFields(NamedTuple):
@@ -55,8 +54,6 @@ class OpenFields(NamedTuple):
             return None
         if (self.patch and not holds_for_patch(finding, obj)) or (self.template and not holds_unrendered(finding, obj)):
             return None
-        if self.patch and finding.breaks and not _is_written_hard(finding, obj):
-            finding = finding._replace(severity=Severity.WARNING)
         return finding._replace(edit=None) if self.labels_unknown else finding
 
 
@@ -67,11 +64,6 @@ def _is_on_labels(finding: Finding, obj: Mapping[str, object]) -> bool:
     constraint, field = finding.path[: finding.path.index(FIELD) + 2], finding.path[finding.path.index(FIELD) + 2 :]
     selector = as_mapping(value_at(obj, (*constraint, "labelSelector")))
     return "matchLabels" in selector and (field == ("labelSelector",) or "matchLabels" in field)
-
-
-def _is_written_hard(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Return whether the patch itself says that the constraint is hard; otherwise a base may have it soft."""
-    return value_at(obj, (*finding.path[:-1], "whenUnsatisfiable")) == HARD
 
 
 SETTLED = OpenFields()

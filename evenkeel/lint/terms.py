@@ -14,12 +14,10 @@ from evenkeel.lint.kustomization import Kustomized
 from webhook.admission.review import WorkloadJudge
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
-from webhook.findings.finding import Evaluation, Severity
+from webhook.findings.finding import Severity
 from webhook.findings.neighbours import Neighbours
-from webhook.findings.rule import RoomFor, RuleSettings
-from webhook.kubernetes.features import Features
+from webhook.findings.rule import RoomFor
 from webhook.kubernetes.references import ScaleTarget, Scaling
-from webhook.kubernetes.workload import Workload
 from webhook.spread.cluster_view import ClusterView
 
 
@@ -61,7 +59,7 @@ class LintTerms(Terms):
     @cached_property
     def judging(self) -> WorkloadJudge:
         """The function that runs the rules on a workload, with its neighbours in other files."""
-        return partial(_judge, others=self.others, room_for=self.room_for)
+        return partial(find_all, others=self.others, room_for=self.room_for)
 
     def with_context(self, around: FileNeighbours) -> LintTerms:
         """Add the workloads and autoscalers of other files."""
@@ -76,21 +74,3 @@ class LintTerms(Terms):
     def for_patches(self) -> LintTerms:
         """The same for a patch: the labels of its Pods are not known."""
         return replace(self, policy=for_patches(self.policy))
-
-
-def _judge(
-    workload: Workload,
-    settings: RuleSettings,
-    snapshot: ClusterView | None,
-    features: Features,
-    others: Neighbours,
-    room_for: RoomFor | None,
-) -> Evaluation:
-    """Return what the rules find; what breaks the workload is an error, unless the policy gives the rule a severity."""
-    evaluation = find_all(workload, settings, snapshot, features, others, room_for)
-    if not any(finding.breaks for finding in evaluation.findings):
-        return evaluation
-    graver = [
-        finding._replace(severity=Severity.ERROR) if finding.breaks else finding for finding in evaluation.findings
-    ]
-    return evaluation._replace(findings=tuple(graver))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from webhook.cli.options import policy, text, today
 from webhook.cli.usage import UsageError
+from webhook.findings.finding import Severity
 from webhook.kubernetes import operators
 from webhook.kubernetes.documents import decoded, read_objects
 from webhook.kubernetes.features import LATEST, Features
@@ -54,6 +55,18 @@ def labels(option: str, text: str) -> dict[str, str]:
     if wrong := [key for key, equals, _ in pairs if not (key and equals)]:
         raise UsageError(f'{option}: found "{wrong[0]}", wanted KEY=VALUE')
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def add_fail_on_argument(parser: argparse.ArgumentParser) -> None:
+    choices = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
+    parser.add_argument(
+        "--fail-on",
+        metavar="SEVERITY",
+        choices=choices,
+        default="error",
+        help=f"exit with 1 if there are findings of this severity or higher: {', '.join(choices)} "
+        "(default: %(default)s)",
+    )
 
 
 def with_operators(policy: Policy) -> Policy:

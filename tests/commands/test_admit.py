@@ -9,7 +9,19 @@ import pytest
 import yaml
 
 from tests.support.admission_reviews import review
-from tests.support.build import SELECTOR, ZONE, constraint, hpa, namespace, node, pod, request, service, workload
+from tests.support.build import (
+    SELECTOR,
+    ZONE,
+    constraint,
+    honoring,
+    hpa,
+    namespace,
+    node,
+    pod,
+    request,
+    service,
+    workload,
+)
 from tests.support.commands import POLICY, Run
 from webhook.admission.cost import MOST_CONSTRAINTS
 from webhook.admission.ownership import ACCOUNTS
@@ -230,6 +242,34 @@ def test_a_policy_changes_the_answer(run):
     assert (0, "Warning: Deployment shop/web: ") == (code, out[:30])
 
 
+RESTARTED = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
+MISSPELT = workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone"))
+FAILS = [  # with --fail-on error, warning and info
+    (DENIED, (1, 1, 1)),
+    (WARNED, (0, 1, 1)),
+    (MISSPELT, (0, 1, 1)),
+    (workload("Deployment", constraint()), (0, 0, 1)),
+    (workload("StatefulSet", honoring()), (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("obj", "codes"), FAILS)
+def test_admit_fails_where_lint_does(run, obj, codes):
+    for command in ("admit -f new", "lint new"):
+        assert codes == tuple(
+            run(f"{command} --fail-on {least}", new=obj).code for least in ("error", "warning", "info")
+        )
+
+
+@pytest.mark.parametrize("least", ["error", "warning"])
+def test_an_error_that_does_not_deny_fails_as_a_warning(run, least):
+    """The policy only warns, or the object had the error before."""
+    files = {"new": RESTARTED, "old": DENIED, "policy": POLICY | {"enforcement": "Warn"}}
+
+    for option in ("--policy policy", "--old old"):
+        assert int(least == "warning") == run(f"admit -f new --fail-on {least} {option}", **files).code
+
+
 def test_what_is_too_large_to_judge_is_said(run):
     many = pod(*[constraint()] * (MOST_CONSTRAINTS + 1))
 
@@ -362,28 +402,28 @@ HOW = "give --namespace-labels, --cluster, or a Namespace in the input"
 
 
 class Labels(NamedTuple):
-    """What admit and lint exit with, the latter also with --fail-on warning; and the severities that both find."""
+    """What admit and lint exit with, and the severities that both find."""
 
     name: str
     policy: dict
-    codes: tuple
+    codes: tuple  # of each, with --fail-on error and with warning
     found: tuple
     options: str = ""
     more: tuple = ()
 
 
 LABELS = [
-    Labels("an override may deny", DENIED_FOR_TEAM, (0, 0, 1), ("warning",)),
-    Labels("it denies", DENIED_FOR_TEAM, (1, 1, 1), ("error",), "--namespace-labels team=a"),
-    Labels("it does not", DENIED_FOR_TEAM, (0, 0, 0), (), "--namespace-labels team=b"),
-    Labels("it denies in that namespace", DENIED_FOR_TEAM, (1, 1, 1), ("error",), "--namespace-labels shop:team=a,b=c"),
-    Labels("it denies in another", DENIED_FOR_TEAM, (0, 0, 1), ("warning",), "--namespace-labels bank:team=a"),
-    Labels("there are no labels", DENIED_FOR_TEAM, (0, 0, 0), (), "--namespace-labels shop:"),
-    Labels("a Namespace in the input", DENIED_FOR_TEAM, (1, 1, 1), ("error",), more=(namespace(team="a"),)),
+    Labels("an override may deny", DENIED_FOR_TEAM, (0, 1), ("warning",)),
+    Labels("it denies", DENIED_FOR_TEAM, (1, 1), ("error",), "--namespace-labels team=a"),
+    Labels("it does not", DENIED_FOR_TEAM, (0, 0), (), "--namespace-labels team=b"),
+    Labels("it denies in that namespace", DENIED_FOR_TEAM, (1, 1), ("error",), "--namespace-labels shop:team=a,b=c"),
+    Labels("it denies in another", DENIED_FOR_TEAM, (0, 1), ("warning",), "--namespace-labels bank:team=a"),
+    Labels("there are no labels", DENIED_FOR_TEAM, (0, 0), (), "--namespace-labels shop:"),
+    Labels("a Namespace in the input", DENIED_FOR_TEAM, (1, 1), ("error",), more=(namespace(team="a"),)),
     Labels(
         "an option before the Namespace",
         DENIED_FOR_TEAM,
-        (0, 0, 0),
+        (0, 0),
         (),
         "--namespace-labels a=b",
         (namespace(team="a"),),
@@ -391,33 +431,32 @@ LABELS = [
     Labels(
         "an option for that namespace",
         DENIED_FOR_TEAM,
-        (0, 0, 0),
+        (0, 0),
         (),
         "--namespace-labels shop:team=b",
         (namespace(team="a"),),
     ),
-    Labels("a Namespace in a dump", DENIED_FOR_TEAM, (1, 1, 1), ("error",), "--cluster dump"),
-    Labels("an override may exempt", EXEMPT_TEAM, (0, 0, 1), ("warning",)),
-    Labels("it exempts", EXEMPT_TEAM, (0, 0, 0), (), "--namespace-labels team=a"),
-    Labels("all deny", DENIED_FOR_ALL, (1, 1, 1), ("error",)),
+    Labels("a Namespace in a dump", DENIED_FOR_TEAM, (1, 1), ("error",), "--cluster dump"),
+    Labels("an override may exempt", EXEMPT_TEAM, (0, 1), ("warning",)),
+    Labels("it exempts", EXEMPT_TEAM, (0, 0), (), "--namespace-labels team=a"),
+    Labels("all deny", DENIED_FOR_ALL, (1, 1), ("error",)),
 ]
 
 
 @pytest.mark.parametrize("case", LABELS, ids=lambda case: case.name)
 def test_admit_and_lint_agree_whether_or_not_the_labels_of_a_namespace_are_known(run, case):
     files = {"new": [*case.more, DENIED], "policy": case.policy, "dump": namespace(team="a")}
-    admit = run(f"admit -f new -o json --policy policy {case.options}", **files)
-    lints = [
-        run(f"lint new -o json --policy policy --fail-on {least} {case.options}") for least in ("error", "warning")
-    ]
-    answer, document = json.loads(admit.out.splitlines()[-1]), json.loads(lints[0].out)
+    options = [f"-o json --policy policy --fail-on {least} {case.options}" for least in ("error", "warning")]
+    admits = [run(f"admit -f new {more}", **files) for more in options]
+    lints = [run(f"lint new {more}") for more in options]
+    answer, document = json.loads(admits[0].out.splitlines()[-1]), json.loads(lints[0].out)
     of_lint = [
         {name: finding[name] for name in of_admit}
         for of_admit, finding in zip(answer["findings"], document["findings"], strict=True)
     ]
     in_doubt = case.found == ("warning",)
 
-    assert case.codes == (admit.code, *(lint.code for lint in lints))
+    assert case.codes == tuple(admit.code for admit in admits) == tuple(lint.code for lint in lints)
     assert answer["findings"] == of_lint
     assert case.found == tuple(finding["severity"] for finding in of_lint)
     assert in_doubt == (answer["unknownLabelsOf"] == "shop")

@@ -155,16 +155,6 @@ def test_a_quiet_run_prints_findings_alone(run, form):
     assert Run(0, "", "") == run(f"-q -o {form} b.yaml")
 
 
-def test_what_breaks_a_workload_is_red_unless_a_severity_is_given(run):
-    misses = workload("StatefulSet", honoring(labelSelector={"matchLabels": {"app": "x"}}))
-    rules = "rule.yaml", POLICY % "selector-misses-own-pod: warning"
-
-    assert (1, True) == ((plain := run("a.yaml", a=misses)).code, "error: spec.template" in plain.out)
-    for options in ("--rule selector-misses-own-pod=warning", "--policy rule.yaml"):
-        assert (0, True) == ((given := run(f"{options} a.yaml", dict([rules]))).code, "warning: spec" in given.out)
-    assert 1 == run("--policy rule.yaml --rule selector-misses-own-pod=error a.yaml").code
-
-
 def configured(text, **files):
     """Files of a repository that has this configuration."""
     return {
@@ -319,7 +309,7 @@ def test_a_file_that_is_named_is_judged_with_every_kustomization_of_its_reposito
     assert (0, f"no findings in 1 file, 1 object\n{judged}\n") == (code, out)
     assert err.startswith("note: 1 object changed by a kustomization judged in part: base/web.yaml; ")
     assert 0 == run("base").code
-    assert 1 == run("other/base/web.yaml", {"other/base/web.yaml": misses}).code
+    assert 1 == run("--fail-on warning other/base/web.yaml", {"other/base/web.yaml": misses}).code
 
 
 def test_objects_are_in_the_namespace_that_a_kustomization_gives_them(run):
@@ -372,7 +362,7 @@ def test_a_base_is_repaired_as_it_is_built(run, tmp_path, kustomize):
     (tmp_path / "bin/kustomize").write_text("#!/bin/sh\ncat base/web.yaml")
     files = {"base/kustomization.yaml": "resources: [web.yaml]", "base/web.yaml": BROKEN}
     files["prod/kustomization.yaml"] = "resources: [../base]\ncommonLabels: {a: b}"
-    offered = run("--build auto --diff .", files)
+    offered = run("--build auto --diff --fail-on warning .", files)
     fixed = run("--build auto --fix -o json .")
 
     assert (1, True) == (offered.code, DIFF.replace("b.yaml", "base/web.yaml") in offered.out)
@@ -600,7 +590,7 @@ def test_a_diff_stays_out_of_what_programs_read(run):
 def test_a_diff_applies(run, tmp_path):
     """Also where the last line has no end."""
     out = run("--diff .", b=BROKEN.rstrip("\n"), c=BROKEN.replace("db}\n", "db}")).out
-    diff = out[: out.index("b.yaml\nerror")]
+    diff = out[: out.index("b.yaml\nwarning")]
     done = subprocess.run(["patch", "-p1"], input=diff, capture_output=True, text=True, check=False)
 
     assert (0, MENDED.rstrip("\n")) == (done.returncode, Path("b.yaml").read_text())
@@ -862,7 +852,7 @@ def on_a_terminal(*args, **environment):
 def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
     assert "\x1b" not in run("b.yaml", b=BROKEN).out
 
-    assert "\x1b[1;31merror\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
+    assert "\x1b[1;33mwarning\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
     assert "\x1b" not in on_a_terminal("b.yaml", NO_COLOR="1")
 
 

@@ -61,11 +61,10 @@ def asked(obj, policy):
 
 
 def by_the_webhook(obj, policy, version=LATEST, beside=()):
-    """What the webhook finds; what breaks a workload is an error to lint alone."""
     others = Neighbours.of(one for other in beside for one in asked(other, policy).workloads)
     given = Terms(policy, snapshot(*beside, features=version) if beside else None, version)
     findings = review(asked(obj, policy), given, partial(evaluate, others=others, room_for=room_for)).findings
-    return said(each._replace(severity=Severity.ERROR if each.breaks else each.severity) for each in findings)
+    return said(findings)
 
 
 def by_lint(text, policy, version=LATEST, beside=()):

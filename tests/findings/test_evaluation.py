@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from evenkeel.scheduler.replica_room import room_for
@@ -143,17 +141,6 @@ def test_what_needs_pods_is_not_run_without_any(there, skipped):
     assert "unknown-topology-key" not in {one.rule for one in evaluation.skipped}
     beside = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES, Neighbours(()), room_for)
     assert skipped == ("unschedulable" in {one.rule for one in beside.skipped})
-
-
-def test_what_breaks_a_workload_is_marked_where_no_policy_says_how_grave_it_is():
-    misses = constraint(labelSelector={"matchLabels": {"app": "db"}})
-    soft, given = misses | {"whenUnsatisfiable": "ScheduleAnyway"}, replace(DEFAULT_SETTINGS[MISSES], given=True)
-    marked = [
-        [one.breaks for one in findings(workload("StatefulSet", written), **settings) if one.rule == MISSES]
-        for written, settings in ((misses, {}), (soft, {}), (misses, {MISSES: given}))
-    ]
-
-    assert [[True], [False], [False]] == marked
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ from evenkeel.lint.github import as_commands
 from evenkeel.lint.results import LintSummary, Problem
 from tests.support.build import constraint, workload
 from tests.support.lint import MISSPELT, WEB, judged, summary
-from webhook.spread.constraint import HARD, SOFT
-
-ACTIONS = (HARD, SOFT)
+from webhook.findings.finding import TOLD
 
 
 def test_github_commands_are_escaped(everything):
@@ -33,7 +31,10 @@ def test_a_github_command_names_no_file_for_standard_input():
 
 
 def test_as_many_are_annotations_as_github_shows_the_gravest_and_the_others_are_lines():
-    wrong, milder = (judged(f"{WEB}{MISSPELT.format('')}".replace("DoNotSchedule", when)).found for when in ACTIONS)
+    misspelt = judged(f"{WEB}{MISSPELT.format('')}").found
+    wrong, milder = (
+        [one._replace(finding=one.finding._replace(severity=severity)) for one in misspelt] for severity in TOLD
+    )
     lines = as_commands(LintSummary(problems=[Problem("p", 1, 1, "x")], found=[*milder * 8, *wrong * 3])).splitlines()
 
     assert ["::error"] * 4 + ["::warning"] * 6 == [line.split()[0] for line in lines[:10]]

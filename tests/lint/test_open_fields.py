@@ -71,23 +71,9 @@ def test_of_a_patch_a_field_that_it_lacks_does_not_hold():
     assert None is OpenFields(patch=True).holding(absent, OBJECT)
 
 
-def test_a_patch_breaks_what_it_is_merged_into_only_where_it_says_itself_that_it_is_hard():
-    breaks, patch = FINDING._replace(breaks=True), OpenFields(patch=True)
-    unsaid = {"spec": {"template": {"spec": {"topologySpreadConstraints": [{"topologyKey": "x"}]}}}}
-
-    assert ["error", "warning"] == [patch.holding(breaks, obj).severity for obj in (OBJECT, unsaid)]
-
-
 def test_a_placeholder_hides_its_field():
     (templated,) = OBJECT["spec"]["template"]["spec"]["topologySpreadConstraints"]
     obj = workload("Deployment", {**templated, "topologyKey": "${KEY}"})
 
     assert None is OpenFields(template=True).holding(FINDING, obj)
     assert FINDING == OpenFields(template=True).holding(FINDING, OBJECT)
-
-
-def test_what_is_no_patch_breaks_its_workload_also_where_it_does_not_say_that_it_is_hard():
-    breaks = FINDING._replace(breaks=True)
-    unsaid = workload("Deployment", {"topologyKey": "x"})
-
-    assert "error" == OpenFields(template=True).holding(breaks, unsaid).severity

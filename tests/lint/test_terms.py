@@ -14,6 +14,7 @@ from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Severity
 from webhook.kubernetes.references import ScaleTarget, Scaling
+from webhook.rules import RULES
 
 
 def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():
@@ -34,33 +35,34 @@ def test_the_policy_for_patches_is_made_once_for_all_files_that_stand_alone():
 
 
 MISSES = {"matchLabels": {"app": "x"}}
-BREAKING = [
-    ({"labelSelector": MISSES}, "selector-misses-own-pod", "error"),
-    ({"labelSelector": MISSES, "whenUnsatisfiable": "ScheduleAnyway"}, "selector-misses-own-pod", "warning"),
-    ({"topologyKey": "kubernetes.io/zone"}, "misspelt-topology-key", "error"),
-    ({"topologyKey": "kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}, "misspelt-topology-key", "warning"),
-    ({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, "deprecated-topology-key", "warning"),
+ONE_SEVERITY = [
+    ({"labelSelector": MISSES}, "selector-misses-own-pod"),
+    ({"labelSelector": MISSES, "whenUnsatisfiable": "ScheduleAnyway"}, "selector-misses-own-pod"),
+    ({"topologyKey": "kubernetes.io/zone"}, "misspelt-topology-key"),
+    ({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, "deprecated-topology-key"),
+    ({"labelSelector": {}}, "empty-selector"),
+    ({"maxSkew": 0}, "invalid-constraint"),
 ]
 
 
-@pytest.mark.parametrize(("fields", "rule", "severity"), BREAKING)
-def test_a_constraint_that_breaks_its_workload_is_an_error_to_lint_and_a_warning_to_the_webhook(fields, rule, severity):
+@pytest.mark.parametrize(("fields", "rule"), ONE_SEVERITY)
+def test_a_rule_is_as_grave_to_lint_as_to_the_webhook_which_denies_errors(fields, rule):
     obj = workload("StatefulSet", constraint(**fields))
     by = terms()
     request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=by.policy.kinds, namespace="")
     decision = review(request, Terms(by.policy, by.snapshot, by.features))
+    severity = RULES[rule].severity
 
     assert [(rule, severity)] == [(each.finding.rule, each.finding.severity) for each in judged(json.dumps(obj)).found]
-    assert [(rule, "warning")] == [(finding.rule, finding.severity) for finding in decision.findings]
-    assert decision.allowed
+    assert [(rule, severity)] == [(finding.rule, finding.severity) for finding in decision.findings]
+    assert (severity is Severity.ERROR) == (not decision.allowed)
 
 
 GIVEN = [
-    ("rules: {misspelt-topology-key: warning}", ["warning"]),
+    ("rules: {misspelt-topology-key: error}", ["error"]),
     ("rules: {misspelt-topology-key: {severity: info}}", ["info"]),
-    ("rules: {misspelt-topology-key: {help: ask us}}", ["error"]),
+    ("rules: {misspelt-topology-key: {help: ask us}}", ["warning"]),
     ("rules: {misspelt-topology-key: ignore}", []),
-    ("rules: {soft-constraint: info}", ["error"]),
 ]
 
 
@@ -74,10 +76,10 @@ def test_a_severity_that_the_policy_gives_stays(rules, severities):
 
 
 def test_a_severity_that_the_command_line_gives_stays():
-    by = terms().policy.with_severities({"misspelt-topology-key": Severity.WARNING})
+    by = terms().policy.with_severities({"misspelt-topology-key": Severity.ERROR})
     text = json.dumps(workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone")))
 
-    assert ["warning"] == [each.finding.severity for each in judged(text, terms(policy=by)).found]
+    assert ["error"] == [each.finding.severity for each in judged(text, terms(policy=by)).found]
 
 
 def test_a_file_in_a_folder_of_tests_is_judged_in_the_cluster_of_that_folder():

@@ -256,7 +256,6 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -
         idle=cause.idle,
         help=setting.help,
         notice=setting.notice,
-        breaks=cause.breaks and not setting.given,
     )
 
 

@@ -48,7 +48,6 @@ class Cause(NamedTuple):
     said_by_api_server: bool = False  # kube-apiserver itself warns of it, in objects of built-in kinds
     alone: bool = False  # the constraints should not be there, so that nothing else about them matters
     idle: str = ""  # why the constraint does nothing; "" if it does something
-    breaks: bool = False  # a hard constraint that spreads nothing, or lets no Pod be placed
 
 
 class Finding(NamedTuple):
@@ -70,7 +69,6 @@ class Finding(NamedTuple):
     idle: str = ""
     help: str = ""  # what the policy adds to the rule's findings: a line or a URL
     notice: str = ""  # from when on the rule denies, and whom to ask
-    breaks: bool = False  # the cause's, unless a policy sets the severity; lint then makes the finding an error
 
 
 class Skipped(NamedTuple):

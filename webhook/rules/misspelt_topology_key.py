@@ -42,7 +42,6 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
                 wanted=meant,
                 fix=fix,
                 edit=edit,
-                breaks=constraint.hard,
             )
 
 

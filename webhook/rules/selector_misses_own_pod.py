@@ -73,7 +73,6 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
             wanted=f"a selector that matches {shown}" if labels else "a selector that matches its Pods",
             fix=fix,
             edit=edit,
-            breaks=constraint.hard,
         )
 
 
