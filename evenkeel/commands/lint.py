@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix", action="store_true", help="repair, in the files, errors and warnings that have exactly one fix"
     )
-    parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, no file changes")
+    parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change no file")
     parser.add_argument(
         "--rule",
         metavar="ID=SEVERITY",
@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
             args.baseline or "",
             before,
             repairs=args.fix or args.diff,
-            writes=args.fix,
+            writes=args.fix and not args.diff,
             cpus=cpus(),
         )
 
@@ -179,7 +179,7 @@ def _repaired_sources(
     A repair of a source may change any build, so with --build auto all is built again in a new session.
     """
     repaired, rounds = 0, 0
-    if args.fix and args.build == AUTO:
+    if args.fix and not args.diff and args.build == AUTO:
         from evenkeel.lint.repair import MOST_ROUNDS
 
         rounds = MOST_ROUNDS
@@ -189,8 +189,6 @@ def _repaired_sources(
         if not session.summary.repaired:
             return repaired, session, outcomes
         repaired += session.summary.repaired
-        for outcome in outcomes:
-            _print_diff(args, outcome)
     session = begin()
     return repaired, session, _outcomes(session, files)
 
@@ -429,20 +427,14 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     return 0 if len(problems) == len(summary.problems) else 2
 
 
-def _print_diff(args: argparse.Namespace, outcome: FileOutcome) -> None:
-    """Print the repair of a file as a diff."""
-    rewrite = outcome.rewrite
+def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome) -> None:
+    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
+    judged, rewrite = outcome
     if args.diff and rewrite is not None:
         from evenkeel.terminal.diff import as_diff
 
-        diff = as_diff(outcome.judged.file, rewrite.old, rewrite.new)
+        diff = as_diff(judged.file, rewrite.old, rewrite.new)
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
-
-
-def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome) -> None:
-    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
-    _print_diff(args, outcome)
-    judged = outcome.judged
     if args.write_baseline or args.output not in ("text", "concise"):
         return
     is_text = args.output == "text"

@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from evenkeel.lint.spans import OBJECT, SCALAR, Span
-from webhook.kubernetes.fields import FieldPath
+from webhook.kubernetes.fields import FieldPath, as_mapping
 from webhook.kubernetes.scalars import resolve
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
@@ -61,8 +62,12 @@ class Text:
 
     def _put(self, span: Span, parent: Span, old: object, new: object) -> Replacement | None:
         """Replace a value that is there, `old`."""
-        if isinstance(old, dict) and isinstance(new, dict) and (names := _renamed(old, new)):
-            return self._rename(span.members.get(names[0]), names[1])
+        if isinstance(old, dict) and isinstance(new, dict):
+            if names := _renamed(old, new):
+                return self._rename(span.members.get(names[0]), names[1])
+            moved = _moved(old, new)
+            if moved is not None and (change := self._move(span, moved, new)) is not None:
+                return change
         if any(map(_is_tied, (span, *span.members.values()))):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
@@ -80,6 +85,59 @@ class Text:
             return None
         start, end = member.key.start, member.key.end
         return Replacement(start, end, self._like(self.text[start:end], name))
+
+    def _move(self, parent: Span, moved: _Moved, new: Mapping[str, object]) -> Replacement | None:
+        """Take a member out of its object, and put it below its target."""
+        member, target = parent.members.get(moved.name), parent.members.get(moved.target)
+        if member is None or any(_is_tied(span) for span in (member, target) if span is not None):
+            return None
+        if not moved.target:
+            return self._removal(parent, member)
+        if target is None:
+            return self._wrapped(parent, member, moved)
+        value = as_mapping(new[moved.target])
+        ways = [(self._removal(parent, member), self._insert(target, moved.new_name, value[moved.new_name]))]
+        if len(value) == 1:  # The target is null or empty.
+            ways = [
+                (self._removal(parent, target), self._wrapped(parent, member, moved)),
+                (self._removal(parent, member), self._replace(target, parent, value)),
+            ]
+        return next((self._joined(one, other) for one, other in ways if one is not None and other is not None), None)
+
+    def _removal(self, parent: Span, member: Span) -> Replacement | None:
+        """Remove a member; None if a comment would get lost."""
+        if member.key is None:
+            return None
+        start, end = member.key.start, member.end
+        own_members = [other for other in parent.members.values() if other.key is not None and not other.elsewhere]
+        following = [other.key.start for other in own_members if other.key is not None and other.key.start > start]
+        start_of_line = start - self.column(start)
+        if not parent.flow and not self.text[start_of_line:start].strip():
+            start, end = start_of_line, self.end_of_line(max(end, member.key.end)) + len(self.newline)
+        elif following:
+            end = min(following)
+        elif parent.flow:
+            start = max((other.end for other in own_members if other.end <= start), default=start)
+        return None if _COMMENT.search(self.text[start:end]) else Replacement(start, end, "")
+
+    def _wrapped(self, parent: Span, member: Span, moved: _Moved) -> Replacement | None:
+        """Put a member below a new one, in its place."""
+        if member.key is None:
+            return None
+        key = self.text[member.key.start : member.key.end]
+        target = self._like(key, moved.target)
+        inner = self._like(key, moved.new_name) + self.text[member.key.end : member.end]
+        if parent.flow:
+            return Replacement(member.key.start, member.end, f"{target}: {{{inner}}}")
+        indent = " " * (self.column(member.key.start) + _STEP)
+        inner = re.sub(r"\n(?=[^\r\n])", "\n" + " " * _STEP, inner)
+        return Replacement(member.key.start, member.end, f"{target}:{self.newline}{indent}{inner}")
+
+    def _joined(self, *changes: Replacement) -> Replacement:
+        """Return one change that makes several, with the text between them as it is."""
+        start, end = min(change.start for change in changes), max(change.end for change in changes)
+        within = [Replacement(change.start - start, change.end - start, change.text) for change in changes]
+        return Replacement(start, end, with_changes(self.text[start:end], within))
 
     def _replace(self, span: Span, parent: Span, new: object) -> Replacement | None:
         written = self.text[span.start : span.end]
@@ -173,6 +231,32 @@ def _renamed(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str,
         return None
     names = removed.pop(), added.pop()
     return names if list(old.values()) == list(new.values()) else None
+
+
+class _Moved(NamedTuple):
+    """A member of an object that goes below another member."""
+
+    name: str
+    target: str  # "" if it is only removed
+    new_name: str
+
+
+def _moved(old: Mapping[str, object], new: Mapping[str, object]) -> _Moved | None:
+    """Return the member that has moved, if this is the only difference."""
+    removed = old.keys() - new.keys()
+    differing = [name for name in new if name not in old or old[name] != new[name]]
+    if len(removed) != 1 or len(differing) > 1:
+        return None
+    (name,) = removed
+    if not differing:
+        return _Moved(name, "", "")
+    (target,) = differing
+    before, after = old.get(target), as_mapping(new[target])
+    added = after.keys() - as_mapping(before).keys()
+    if len(added) != 1 or not isinstance(before, dict | None):
+        return None
+    (new_name,) = added
+    return _Moved(name, target, new_name) if after == {**as_mapping(before), new_name: old[name]} else None
 
 
 def _is_tied(span: Span) -> bool:

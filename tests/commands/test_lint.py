@@ -561,18 +561,25 @@ def test_fix_repairs_files_and_touches_no_other(run, tmp_path):
     assert (before.st_mtime_ns, before.st_ino) == (os.stat("a.yaml").st_mtime_ns, os.stat("a.yaml").st_ino)
 
 
-def test_diff_shows_the_repair_and_alone_changes_nothing(run):
-    code, out, _ = run("--diff --fail-on warning b.yaml", b=BROKEN)
+@pytest.mark.parametrize("options", ["--diff", "--fix --diff", "--fix --diff --build auto"])
+def test_diff_shows_the_repair_and_changes_nothing(run, options):
+    code, out, _ = run(f"{options} --fail-on warning b.yaml", b=BROKEN)
 
     assert (1, True, BROKEN) == (code, out.startswith(DIFF), Path("b.yaml").read_text())
-    assert run("--fix --diff --fail-on warning b.yaml").out.startswith(DIFF)
-    assert MENDED == Path("b.yaml").read_text()
 
 
 def test_fix_and_diff_print_the_repair_of_standard_input(run):
     code, out, _ = run("--fix --diff --fail-on warning -", stdin=BROKEN)
 
     assert (1, True) == (code, out.startswith(DIFF.replace("b.yaml", "-")))
+
+
+def test_a_selector_beside_label_selector_is_put_below_it(run):
+    below, beside = "labelSelector: {matchLabels: {app: db}}", "matchLabels: {app: db}  # its Pods"
+    code, _, _ = run("--fix --fail-on warning b.yaml", b=MENDED.replace(below, beside))
+
+    moved = f"labelSelector:\n          {beside}"
+    assert (0, MENDED.replace(below, moved)) == (code, Path("b.yaml").read_text())
 
 
 def test_an_info_is_not_repaired(run):

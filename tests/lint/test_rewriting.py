@@ -21,6 +21,7 @@ class Case(NamedTuple):
     json: bool = False
 
 
+BELOW, BESIDE = {"e": {"b": {"c": 1}}, "d": 2}, {"e": {"f": 0, "b": {"c": 1}}, "d": 2}
 CASES = [
     Case("a scalar", "a: 1 # x\nb: 2\n", ("a",), "c", "a: c # x\nb: 2\n"),
     Case("a text that reads as a number is quoted", "a: b\n", ("a",), "1", 'a: "1"\n'),
@@ -37,6 +38,64 @@ CASES = [
     Case("a name in JSON", '{"a": {"b": [1]}}', ("a",), {"z": [1]}, '{"a": {"z": [1]}}', json=True),
     Case("a name and a value", "a:\n  b: 1\n  d: 2\n", ("a",), {"z": 3, "d": 2}, "a:\n  z: 3\n  d: 2\n"),
     Case("the name of a merged member", "a: &x {b: c}\nd: {<<: *x, e: f}\n", ("d",), {"z": "c", "e": "f"}, None),
+    Case(
+        "below a new one",
+        "a:\n- b: # x\n    c: 1\n  d: 2\n",
+        ("a", 0),
+        BELOW,
+        "a:\n- e:\n    b: # x\n      c: 1\n  d: 2\n",
+    ),
+    Case("below a new one, in a flow", "a: [{b: {c: 1}, d: 2}]\n", ("a", 0), BELOW, "a: [{e: {b: {c: 1}}, d: 2}]\n"),
+    Case(
+        "below a new one, in JSON",
+        '{"a": [{"b": {"c": 1}, "d": 2}]}',
+        ("a", 0),
+        BELOW,
+        '{"a": [{"e": {"b": {"c": 1}}, "d": 2}]}',
+        json=True,
+    ),
+    Case(
+        "below an empty one",
+        "a:\n- e:\n  b:\n    c: 1 # x\n  d: 2\n",
+        ("a", 0),
+        BELOW,
+        "a:\n- e:\n    b:\n      c: 1 # x\n  d: 2\n",
+    ),
+    Case(
+        "below an empty one, in a flow",
+        "a: [{d: 2, b: {c: 1}, e: {}}]\n",
+        ("a", 0),
+        BELOW,
+        "a: [{d: 2, e: {b: {c: 1}}}]\n",
+    ),
+    Case(
+        "below an empty one with a comment",
+        "a:\n- d: 2\n  e: {} # x\n  b: {c: 1}\n",
+        ("a", 0),
+        BELOW,
+        "a:\n- d: 2\n  e: {b: {c: 1}} # x\n",
+    ),
+    Case("both have a comment", "a:\n- d: 2\n  e: {} # x\n  b: {c: 1} # y\n", ("a", 0), BELOW, None),
+    Case(
+        "below another one",
+        "a:\n  e:\n    f: 0\n  b:\n    c: 1\n  d: 2\n",
+        ("a",),
+        BESIDE,
+        "a:\n  e:\n    f: 0\n    b:\n      c: 1\n  d: 2\n",
+    ),
+    Case(
+        "below another one, in a flow",
+        "a: {b: {c: 1}, e: {f: 0}, d: 2}\n",
+        ("a",),
+        BESIDE,
+        "a: {e: {f: 0, b: {c: 1}}, d: 2}\n",
+    ),
+    Case("below one that others share", "a: {b: {c: 1}, e: &x {f: 0}, d: 2}\ng: *x\n", ("a",), BESIDE, None),
+    Case("by another name", "a:\n  bb:\n    c: 1\n  d: 2\n", ("a",), BELOW, "a:\n  e:\n    b:\n      c: 1\n  d: 2\n"),
+    Case("a member less", "a:\n  b: 1\n  # of d\n  d: 2\n", ("a",), {"d": 2}, "a:\n  # of d\n  d: 2\n"),
+    Case("the last one less", "a:\n  d: 2\n  b: 1", ("a",), {"d": 2}, "a:\n  d: 2\n"),
+    Case("the last one less, in a flow", "a: {d: 2, b: 1}\n", ("a",), {"d": 2}, "a: {d: 2}\n"),
+    Case("one less with a comment", "a:\n  b: 1 # x\n  d: 2\n", ("a",), {"d": 2}, None),
     Case("an item more, in a flow", "a: [b]\n", ("a",), ["b", "c"], "a: [b, c]\n"),
     Case("an item more, in a block", "a:\n  - b # x\nd: 1\n", ("a",), ["b", "c"], "a:\n  - b # x\n  - c\nd: 1\n"),
     Case("a member that is absent", "a:\n  b: 1\nd: 2\n", ("a", "c"), ["e"], "a:\n  b: 1\n  c: [e]\nd: 2\n"),

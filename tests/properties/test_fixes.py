@@ -63,6 +63,8 @@ constraints = st.builds(
     ),
     minDomains=st.sampled_from((None, None, None, 2, 3, 0)),
     minDomain=st.sampled_from((None, None, None, None, 2)),
+    matchLabels=st.sampled_from((*[None] * 6, {"app": "web"}, {"app": "wbe"}, {"tier": "front"}, {"app": 1}, {})),
+    matchExpressions=st.sampled_from((*[None] * 6, [{"key": "tier", "operator": "Exists"}], [{"key": "x"}])),
     nodeTaintsPolicy=st.sampled_from((None, None, "Honor", "Ignore", "honor")),
     nodeAffinityPolicy=st.sampled_from((None, None, "Ignore")),
     matchLabelKeys=st.none()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.rules.judged import THREE, findings, on, said
 from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
+from webhook.kubernetes.names import REGION
 
 
 class TestUnknownTopologyKey:
@@ -16,6 +17,25 @@ class TestUnknownTopologyKey:
 
         assert 'no node has the label "rack": no Pod can be placed' == message
         assert f'label nodes with "rack", or use one of {HOSTNAME}, {ZONE}' == fix
+
+    @pytest.mark.parametrize(
+        ("others", "labels", "use"),
+        [
+            ([ZONE], {}, f", or use {HOSTNAME}"),
+            ([ZONE, HOSTNAME], {}, ""),
+            ([], {REGION: "r"}, f", or use one of {HOSTNAME}, {ZONE}"),
+            ([HOSTNAME], {"kubernetes.io/os": "linux", "kubernetes.io/arch": "x"}, f", or use {ZONE}"),
+        ],
+        ids=["one is taken", "both are taken", "one region", "no domains"],
+    )
+    def test_the_fix_names_keys_that_are_domains_and_that_no_constraint_of_the_mode_has(self, others, labels, use):
+        hard = [constraint(topologyKey=key, nodeTaintsPolicy="Honor") for key in others]
+        soft = [constraint(topologyKey=ZONE, whenUnsatisfiable="ScheduleAnyway")]
+        nodes = [node(f"n{zone}", **{ZONE: zone, **labels}) for zone in "ab"]
+        rack = constraint(topologyKey="rack")
+        _, fix = said(pod(rack, *hard, *soft * (ZONE not in others)), *nodes, rule="unknown-topology-key")
+
+        assert f'label nodes with "rack"{use}' == fix
 
     def test_a_soft_constraint_spreads_nothing(self):
         soft = constraint(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")

@@ -19,7 +19,7 @@ from webhook.findings.rule import Subject
 from webhook.findings.wording import short_path
 from webhook.kubernetes.labels import label_key_errors
 from webhook.kubernetes.likeness import LONGEST_COMPARED, REPLACED, likely_meant, nearest
-from webhook.kubernetes.names import HOSTNAME, TEMPLATE_HASH, ZONE
+from webhook.kubernetes.names import HOSTNAME, REGION, TEMPLATE_HASH, ZONE
 from webhook.spread.constraint import ACTIONS, HARD, SOFT, Constraint, WrittenConstraint
 
 MOST_GUESSED = 20  # constraints, and matchLabelKeys of each, that are compared with the labels: that takes time
@@ -197,6 +197,18 @@ class Repairs:
         """Return the fix of a constraint whose pair another one has, or of any where the policy allows no key."""
         keys = self._keys(constraint.topology_key)
         return f"remove the constraint: there is already one for {keys[0]}" if keys else "remove the constraint"
+
+    def domain_keys(self, constraint: Constraint) -> Sequence[str]:
+        """Return the well-known keys that divide the nodes into domains, and that a constraint of its mode may have."""
+        mode, domains = constraint.when_unsatisfiable, self.subject.nodes.domains
+        return [
+            key
+            for key in (HOSTNAME, ZONE, REGION)
+            if len(domains(key)) > 1
+            and not self._forbids(key)
+            and self.required_mode(key) in (None, mode)
+            and self._is_free(constraint, Pair(key, mode))
+        ]
 
     def of_forbidden_key(self, constraint: Constraint) -> str | None:
         """Return the fix of a constraint whose key is none of those that the policy allows."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Need, Subject, rule
+from webhook.findings.stray_selectors import stray_selector
 from webhook.spread.constraint import Constraint
 
 
@@ -40,7 +41,8 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
         if subject.operator_adds_to_selector(constraint):
             continue
         path = subject.at(constraint, "labelSelector")
-        fix, edit = subject.copy_own_selector(constraint)
+        stray = stray_selector(subject, constraint)
+        fix, edit = subject.copy_own_selector(constraint) if stray is None else (stray.fix, stray.edit)
         counts_all = not null and subject.features.empty_selector_counts
         yield Cause(
             path,

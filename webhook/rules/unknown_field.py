@@ -8,6 +8,7 @@ from itertools import islice
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import UNKNOWN_FIELDS, Subject, rule
+from webhook.findings.stray_selectors import SELECTOR, stray_selector
 from webhook.findings.wording import MOST_LINES
 from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.kubernetes.kinds import FIELD
@@ -16,6 +17,7 @@ from webhook.kubernetes.reader import brief
 from webhook.kubernetes.workload import MOST_UNKNOWN_FIELDS
 from webhook.spread.validation import shown_path, validate
 
+MESSAGE = "is not a field, so it is ignored"
 OF_A_CONSTRAINT = 2  # the length of the path of a constraint's own field: the constraint's index, and the field
 
 
@@ -49,13 +51,17 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
         if len(field.path) == OF_A_CONSTRAINT and name in own:
             continue
         path, meant = (*workload.path, *field.path), nearest(name, field.known)
-        if meant is not None:
+        stray = None
+        if meant is None and len(field.path) == OF_A_CONSTRAINT:
+            stray = stray_selector(subject, subject.constraints[int(field.path[0])], name)
+        if stray is not None:
+            wanted = f"{SELECTOR}.{stray.part}"
+            yield Cause(path, MESSAGE, brief(name), wanted, fix=stray.fix, edit=stray.edit)
+        elif meant is not None:
             cause = _misspelt(path, meant, value_at(workload.raw_constraints, field.path[:-1]))
             yield _unless_refused(cause, subject) if len(field.path) == OF_A_CONSTRAINT else cause
         elif not field.alone and not name.startswith("$"):  # kustomize has fields such as $patch
-            yield Cause(
-                path, "is not a field, so it is ignored", brief(name), f"one of {', '.join(sorted(field.known))}"
-            )
+            yield Cause(path, MESSAGE, brief(name), f"one of {', '.join(sorted(field.known))}")
 
 
 def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
@@ -64,7 +70,7 @@ def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
     if meant not in fields and len(fields) <= MOST_UNKNOWN_FIELDS:
         edit = Edit(path[:-1], {meant if name == misspelt else name: value for name, value in fields.items()})
     fix = f"remove it: {meant} is there, too" if meant in fields else f"write {meant}"
-    return Cause(path, "is not a field, so it is ignored", brief(misspelt), meant, fix=fix, edit=edit)
+    return Cause(path, MESSAGE, brief(misspelt), meant, fix=fix, edit=edit)
 
 
 def _unless_refused(cause: Cause, subject: Subject) -> Cause:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import UNLABELLED_NODES, Nature, Need, Subject, rule
-from webhook.kubernetes.likeness import WELL_KNOWN
 from webhook.kubernetes.reader import brief
 from webhook.rules.misspelt_topology_key import effect
 
@@ -38,11 +38,12 @@ def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
     In evenkeel lint, Nodes in manifests may lack labels that a kubelet or a cloud adds, such as the zone. They do
     not prove that no node has such a key.
     """
-    carried = subject.nodes.label_keys
+    carried, repairs = subject.nodes.label_keys, Repairs(subject)
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key and key not in carried and not subject.may_carry(key):
-            usable = ", ".join(well_known for well_known in WELL_KNOWN if well_known in carried)
-            fix = f"label nodes with {brief(key)}" + (f", or use one of {usable}" if usable else "")
+            usable = repairs.domain_keys(constraint)
+            use = f", or use {'one of ' * (len(usable) > 1)}{', '.join(usable)}" if usable else ""
+            fix = f"label nodes with {brief(key)}{use}"
             message = f"no node has the label {brief(key, 40)}: {effect(constraint)}"
             yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), "a key that nodes carry", fix=fix)

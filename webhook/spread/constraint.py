@@ -40,7 +40,7 @@ _FIELDS = frozenset(
         "matchLabelKeys",
     }
 )
-_IN_SELECTOR, _IN_REQUIREMENT = frozenset({"matchLabels", "matchExpressions"}), frozenset({"key", "operator", "values"})
+IN_SELECTOR, _IN_REQUIREMENT = frozenset({"matchLabels", "matchExpressions"}), frozenset({"key", "operator", "values"})
 _GATED_FIELDS = {  # the API server drops a field if its feature is off
     "minDomains": "min_domains",
     "nodeAffinityPolicy": "node_inclusion_policies",
@@ -250,8 +250,8 @@ def _unknown_fields(raw: object) -> list[UnknownField]:
         selector = constraint.get("labelSelector")
         if not isinstance(selector, dict):
             continue
-        if not selector.keys() <= _IN_SELECTOR:
-            unknown += _unknown_in(selector, _IN_SELECTOR, (i, "labelSelector"))
+        if not selector.keys() <= IN_SELECTOR:
+            unknown += _unknown_in(selector, IN_SELECTOR, (i, "labelSelector"))
         expressions = selector.get("matchExpressions")
         for j, expression in enumerate(expressions if isinstance(expressions, list) else ()):
             if isinstance(expression, dict) and not expression.keys() <= _IN_REQUIREMENT:
