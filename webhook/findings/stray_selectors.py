@@ -27,7 +27,7 @@ class StraySelector(NamedTuple):
 
 
 def stray_selector(subject: Subject, constraint: Constraint, name: str = "") -> StraySelector | None:
-    """Return how to put a field of a constraint below labelSelector: the field `name`, else the first; None if none is."""
+    """Return how to put a field of a constraint below labelSelector: the one `name`, or the first; None without any."""
     raw = _raw(subject, constraint)
     known = sorted(IN_SELECTOR)
     names = [field.path[1] for field in subject.reading.unknown if field.path[:-1] == (constraint.index,)]
