@@ -91,7 +91,8 @@ def _difference(rule: Rule) -> list[str]:
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:
     needed = "needed" if rule.required == (name,) else f"one of {' and '.join(rule.required)}"
-    default = needed if name in rule.required else f"`{json.dumps(schema['default'])}`"
+    preset = f"`{json.dumps(schema['default'])}`" if "default" in schema else "none"
+    default = needed if name in rule.required else preset
     return f"| `{name}` | {schema['type']} | {default} | {schema['description']} |"
 
 

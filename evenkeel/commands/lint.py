@@ -172,13 +172,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _repaired_sources(
     args: argparse.Namespace, begin: Callable[[], Session], files: Sequence[str]
-) -> tuple[int, Session, Iterable[FileOutcome]]:
+) -> tuple[list[str], Session, Iterable[FileOutcome]]:
     """
-    Return the number of findings repaired in sessions before, the last session, and the outcomes of the files in it.
+    Return the cautions of the repairs in sessions before, the last session, and the outcomes of the files in it.
 
     A repair of a source may change any build, so with --build auto all is built again in a new session.
     """
-    repaired, rounds = 0, 0
+    repaired, rounds = list[str](), 0
     if args.fix and not args.diff and args.build == AUTO:
         from evenkeel.lint.repair import MOST_ROUNDS
 

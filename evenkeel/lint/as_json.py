@@ -22,7 +22,8 @@ def as_json(summary: LintSummary) -> str:
             **fields(summary, "files", "objects"),
             **{str(severity): summary.count(severity) for severity in Severity if severity is not Severity.IGNORE},
             "problems": len(summary.problems),
-            **fields(summary, "suppressed", "accepted", "before", "repaired"),
+            **fields(summary, "suppressed", "accepted", "before"),
+            "repaired": len(summary.repaired),
             "places": fields(summary.places, *JudgedPlaces._fields),
             "passedOver": dict(
                 sorted(Counter(note.why for note in summary.notes if note.why != KIND_NOT_JUDGED).items())

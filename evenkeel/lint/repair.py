@@ -26,8 +26,13 @@ class Repaired:
     """A repaired text."""
 
     text: str
-    count: int  # repaired findings
+    cautions: list[str]  # of each repaired finding, "" if its repair has none
     left: JudgedFile  # with the findings that are left
+
+    @property
+    def count(self) -> int:
+        """How many findings are repaired."""
+        return len(self.cautions)
 
 
 FileJudge = Callable[[str, str], JudgedFile]
@@ -37,23 +42,23 @@ def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFil
     """
     Repair every finding that `selected` returns and that has a safe repair, also findings that a repair brings about.
     """
-    count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text)
+    cautions, refused, judged = list[str](), set[tuple[str, FieldPath]](), judge(file, text)
     for _ in range(MOST_ROUNDS):
         repairs = [*_one_per_object(selected(judged), refused)]
         if not repairs:
             break
         text, skipped = _with_repairs(text, repairs)
         refused |= {placed.key for placed in skipped}
-        count += len(repairs) - len(skipped)
+        cautions += [placed.edit.caution for placed in repairs if placed not in skipped]
         judged = judge(file, text)
-    return Repaired(text, count, judged)
+    return Repaired(text, cautions, judged)
 
 
 def repair_once(judged: JudgedFile, text: str, selected: Sequence[Located]) -> Repaired:
     """Repair one finding of each object, as far as that is safe.  The caller builds and judges again."""
     repairs = [*_one_per_object(selected, frozenset())]
     text, skipped = _with_repairs(text, repairs)
-    return Repaired(text, len(repairs) - len(skipped), judged)
+    return Repaired(text, [placed.edit.caution for placed in repairs if placed not in skipped], judged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class LintSummary:
     # Numbers of findings that are not in `found`:
     accepted: int = 0  # by the baseline
     before: int = 0  # were there before the change
-    repaired: int = 0
+    repaired: list[str] = field(default_factory=list)  # the caution of each repair, "" if it has none
     notes: list[Note] = field(default_factory=list)
     places: JudgedPlaces = NO_PLACES
 

@@ -158,7 +158,7 @@ class Session:
         except OSError as error:
             judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}", lasting=False))
             return judged, rewrite
-        self.summary.repaired += repaired.count
+        self.summary.repaired += repaired.cautions
         return repaired.left, rewrite
 
     def _judge_beside(self, file: str, text: str) -> JudgedFile:

@@ -134,7 +134,8 @@ def notes(summary: LintSummary) -> Iterator[str]:
     if not summary.files:
         yield "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"
     if summary.repaired:
-        yield f"{number_of(summary.repaired, 'finding')} repaired"
+        yield f"{number_of(len(summary.repaired), 'finding')} repaired"
+        yield from filter(None, dict.fromkeys(summary.repaired))
     if summary.suppressed:
         yield f"{number_of(summary.suppressed, 'finding')} suppressed by comments or annotations"
     if summary.accepted:

@@ -16,6 +16,7 @@ RULES = {
     "hard-constraint": {},
     "soft-constraint": {},
     "excessive-max-skew": {"maxSkew": 2},
+    "missing-min-domains": {"minDomains": 3},
     "forbidden-topology-key": {"allowedTopologyKeys": [ZONE, HOSTNAME]},
 }
 SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
@@ -24,6 +25,7 @@ OFFENDING = {
     "hard-constraint": constraint(),
     "soft-constraint": SOFT,
     "excessive-max-skew": constraint(maxSkew=100),
+    "missing-min-domains": constraint(),
     "forbidden-topology-key": constraint(topologyKey="rack"),
 }
 ENTRIES = {"built in": {"builtIn": "cnpg-cluster"}, "described": COUNTED}
@@ -107,7 +109,7 @@ def test_policy_check_says_which_rules_cannot_judge_a_kind():
     ] == notes(rules, ENTRIES["built in"])
     first, second = notes(rules, OWN)
     assert first.startswith("workloads: empty-selector, rollout-skew cannot judge Cluster: the labels of the Pods")
-    assert second.startswith("workloads: missing-constraints cannot judge Cluster: the number of its Pods is not known")
+    assert second.startswith("workloads: missing-constraints, missing-min-domains cannot judge Cluster: the number of")
     assert [] == notes(rules, COUNTED | {"labels": "spec.labels"})
     assert [] == notes({"hard-constraint": {}}, OWN)
 

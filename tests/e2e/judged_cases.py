@@ -200,12 +200,17 @@ def _pod_spec(random: Random, kind: Kind, labels: dict) -> dict:
         spec["nodeName"] = "node-a-0"
     if random.random() < 0.1:
         spec["schedulerName"] = "other"
-    if random.random() < 0.1:
+    if random.random() < 0.05:
+        spec["nodeSelector"] = {ZONE: "a"}
+    if random.random() < 0.2:
         nodes = random.choice((["n1"], ["n2"]))
         term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": nodes}]}
-        terms = random.choice(
-            ([term], [term, term], [term, {"matchExpressions": [{"key": "a", "operator": "Exists"}]}])
+        exists = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+        in_a, in_b, in_ab = (
+            {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [*zones]}]} for zones in ("a", "b", "ab")
         )
+        of_name, of_zone = ([term], [term, term], [term, exists]), ([in_a], [in_a, in_a], [in_a, in_b], [in_ab])
+        terms = random.choice((*of_name, *of_zone, [in_a, exists]))
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         spec["affinity"] = {"nodeAffinity": required}
     return spec

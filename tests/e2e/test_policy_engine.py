@@ -40,6 +40,7 @@ PARAMETERS = {
     "hard-constraint": {"topologyKeys": ["example.com/rack", "zone/"]},
     "soft-constraint": {"topologyKeys": ["kubernetes.io/hostname"]},
     "missing-constraints": {"minReplicas": 2, "topologyKeys": [KEY, "kubernetes.io/hostname"]},
+    "missing-min-domains": {"minDomains": 3, "topologyKeys": [KEY, RACK]},
     "rollout-skew": {"soft": True},
 }
 EXPORTED = [rule.id for rule in RULES.values() if rule.cel]
@@ -64,6 +65,7 @@ OTHERS = with_severity(
     missing_constraints={"topologyKeys": [], "minReplicas": 1},
     forbidden_topology_key={"topologyKeys": [], "allowedTopologyKeys": [KEY, "kubernetes.io/hostname"]},
     hard_constraint={"topologyKeys": []},
+    missing_min_domains={"topologyKeys": []},
     rollout_skew={"soft": False},
 )
 POLICIES = {

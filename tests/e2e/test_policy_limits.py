@@ -35,6 +35,7 @@ PARAMETERS = {
         "allowedTopologyKeys": [ZONE, HOSTNAME, *map(topology_key, range(20))],
     },
     "missing-constraints": {"topologyKeys": [ZONE, HOSTNAME], "minReplicas": 2},
+    "missing-min-domains": {"topologyKeys": []},
     "rollout-skew": {"soft": True},
 }
 RULES = {rule.id: {"severity": "error", **PARAMETERS.get(rule.id, {})} for rule in ALL_RULES.values() if rule.cel}

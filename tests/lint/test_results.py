@@ -24,7 +24,7 @@ def test_what_was_found_in_two_files_is_added_up():
     assert ["a", "b"] == [problem.file for problem in summary.problems]
     assert [Skipped("a", "b")] == list(summary.skipped), "once for all files"
     assert ({UNRENDERED_TEMPLATE: 3}, {PATCH: 2}) == (summary.noted(UNRENDERED_TEMPLATE), summary.noted(PATCH))
-    assert (0, 0) == (summary.accepted, summary.repaired)
+    assert (0, []) == (summary.accepted, summary.repaired)
 
 
 def test_findings_are_counted_by_severity():

@@ -15,9 +15,10 @@ from evenkeel.lint.baseline import Baseline, read_baseline
 from evenkeel.lint.files import FileReader
 from evenkeel.lint.session import Rewrite, Session
 from evenkeel.lint.walk import NotFound
-from tests.support.build import constraint, honoring, workload
+from tests.support.build import constraint, honoring, policy, workload
 from tests.support.lint import MISSPELT, WEB, terms
 from webhook.findings.finding import Severity
+from webhook.rules.missing_min_domains import ROLLOUTS_STOP
 
 WRONG = WEB + MISSPELT.format("")
 RIGHT = WRONG.replace("kubernetes.io/zone", "topology.kubernetes.io/zone")
@@ -60,7 +61,17 @@ def test_a_repair_is_written_and_what_is_left_is_reported(tree):
     (outcome,) = run.judge(["a"])
 
     assert (Rewrite(WRONG, RIGHT), []) == (outcome.rewrite, rules(outcome))
-    assert (RIGHT, 1, 0) == ((path / "a").read_text(), run.summary.repaired, run.repairable)
+    assert (RIGHT, 1, 0) == ((path / "a").read_text(), len(run.summary.repaired), run.repairable)
+
+
+def test_what_else_comes_of_a_repair_is_kept_for_the_notes(tree):
+    path = tree(a=json.dumps(workload("StatefulSet", honoring())))
+    asked = policy(rules={"missing-min-domains": {"severity": "warning", "minDomains": 3}})
+    run = session(by=terms(policy=asked), repairs=True, writes=True)
+    (outcome,) = run.judge(["a"])
+
+    assert ([], [ROLLOUTS_STOP]) == (rules(outcome), run.summary.repaired)
+    assert '"minDomains": 3' in (path / "a").read_text()
 
 
 ROLLING = workload("Deployment", honoring(), constraint(topologyKey="rack"))
@@ -71,7 +82,7 @@ def test_an_info_is_not_repaired(tree):
     run = session(repairs=True, writes=True)
     (outcome,) = run.judge(["a"])
 
-    assert (["rollout-skew"], 0, 0) == (rules(outcome), run.summary.repaired, run.repairable)
+    assert (["rollout-skew"], 0, 0) == (rules(outcome), len(run.summary.repaired), run.repairable)
 
 
 def test_standard_input_is_repaired_to_be_shown(monkeypatch):
@@ -88,7 +99,7 @@ def test_a_repair_that_is_not_to_be_written_is_shown_and_the_finding_stays(tree)
     (outcome,) = run.judge(["a"])
 
     assert (Rewrite(WRONG, RIGHT), ["misspelt-topology-key"]) == (outcome.rewrite, rules(outcome))
-    assert (WRONG, 0, 1) == ((path / "a").read_text(), run.summary.repaired, run.repairable)
+    assert (WRONG, 0, 1) == ((path / "a").read_text(), len(run.summary.repaired), run.repairable)
 
 
 FAILURES = {"repair.repair": KeyError("x"), "writing.write_over": OSError(13, "Permission denied")}
@@ -100,7 +111,7 @@ def test_what_a_repaired_selector_counts_in_another_file_is_reported_in_the_same
     run = session(repairs=True, writes=True)
     outcome, _ = run.judge(["a", "b"])
 
-    assert (["selector-matches-others"], 1) == (rules(outcome), run.summary.repaired)
+    assert (["selector-matches-others"], 1) == (rules(outcome), len(run.summary.repaired))
 
 
 @pytest.mark.parametrize("function", FAILURES)
@@ -114,7 +125,7 @@ def test_a_repair_that_fails_is_a_problem_and_the_finding_stays(tree, monkeypatc
     run = session(repairs=True, writes=True)
     (outcome,) = run.judge(["a"])
 
-    assert (["misspelt-topology-key"], 0) == (rules(outcome), run.summary.repaired)
+    assert (["misspelt-topology-key"], 0) == (rules(outcome), len(run.summary.repaired))
     assert [True] == [one.message.startswith("cannot be repaired: ") for one in outcome.judged.problems]
 
 

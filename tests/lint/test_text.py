@@ -137,7 +137,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
 @pytest.mark.parametrize(
     ("fields", "start"),
     [
-        ({"repaired": 1}, "1 finding repaired"),
+        ({"repaired": [""]}, "1 finding repaired"),
         ({"suppressed": 2}, "2 findings suppressed by comments or annotations"),
         ({"accepted": 2}, "2 findings accepted by the baseline"),
         ({"before": 2}, "2 findings not counted: they were there before the change"),
@@ -151,6 +151,10 @@ def test_a_note(fields, start):
     (note,) = notes(result)
 
     assert note.startswith(start)
+
+
+def test_what_else_comes_of_repairs_is_said_once():
+    assert ["3 findings repaired", "x"] == [*notes(LintSummary(files=1, repaired=["x", "", "x"]))]
 
 
 def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):

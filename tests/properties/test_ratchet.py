@@ -25,6 +25,7 @@ PARAMETERS = {
     "excessive-max-skew": {"maxSkew": 5},
     "forbidden-topology-key": {"topologyKeys": ["rack", FORBIDDEN]},
     "missing-constraints": {"topologyKeys": [ZONE, HOSTNAME]},
+    "missing-min-domains": {"minDomains": 3},
     "rollout-skew": {"soft": True},
 }
 NOT_ASKED = {"hard-constraint", "soft-constraint"}  # Each forbids what the other asks for.

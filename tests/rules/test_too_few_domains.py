@@ -17,6 +17,12 @@ class TestTooFewDomains:
         assert "2 domains: only 4 of 6 Pods can run; the others wait for nodes in other domains" == message
         assert "lower minDomains to 2, or add nodes in other domains" == fix
 
+    def test_a_policy_that_asks_for_min_domains_is_not_told_to_lower_it_to_the_default(self):
+        asked = {"missing_min_domains": RULES["missing-min-domains"].setting(Severity.WARNING)}
+        _, fix = said(stateful(constraint(minDomains=2)), ZONES[0], rule="too-few-domains", **asked)
+
+        assert "add nodes in other domains" == fix
+
     @pytest.mark.parametrize(
         ("fields", "options"),
         [

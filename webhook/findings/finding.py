@@ -30,6 +30,7 @@ class Edit(NamedTuple):
 
     path: FieldPath
     value: object
+    caution: str = ""  # what else comes of it; whoever lets it be written is told
 
 
 class Cause(NamedTuple):

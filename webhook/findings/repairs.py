@@ -124,6 +124,11 @@ class Repairs:
         """Return whether the policy asks for a constraint with this key."""
         return self._runs("missing-constraints") and key in self._parameter("missing-constraints", "topologyKeys")
 
+    def asks_for_min_domains(self, key: str) -> bool:
+        """Return whether the policy asks for minDomains in a hard constraint with this key."""
+        rule = "missing-min-domains"
+        return self._runs(rule) and (not (keys := self._parameter(rule, "topologyKeys")) or key in keys)
+
     def is_needed(self, constraint: Constraint) -> bool:
         """Return whether the policy would miss a constraint that is removed."""
         if not self.asks_for_any or self._key_counts[constraint.topology_key] > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import MIN_DOMAINS, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
 from webhook.kubernetes.kinds import BATCH
@@ -63,6 +64,8 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, domains:
     if taking < domains or subject.may_get_domains(constraint):
         limit, remedy = "can run; the others wait for nodes in other domains", "add nodes in other domains"
     fix = f"lower minDomains to {domains}, or {remedy}"
+    if domains == 1 and Repairs(subject).asks_for_min_domains(constraint.topology_key):
+        fix = remedy
     if closed := closed_domains(subject, constraint, eligible):
         limit, fix = "can run", to_open(subject, constraint, closed, taking)
     placed, most = subject.placed, "only" if subject.placed.exact else "at most"

@@ -1,0 +1,101 @@
+"""missing-min-domains: a hard constraint on zones without minDomains, which a platform team asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.repairs import Repairs
+from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Need, Subject, rule
+from webhook.kubernetes.names import ZONE
+from webhook.kubernetes.workload import MOST_TEMPLATES
+from webhook.spread.constraint import HARD, SOFT, Constraint
+from webhook.spread.new_pod import places_quickly
+
+ROLLOUTS_STOP = "minDomains: once a domain is gone, each other takes only maxSkew Pods, so rollouts can stop"
+
+
+@rule(
+    title="a hard constraint has no minDomains, so all Pods may run in one domain",
+    severity=Severity.IGNORE,
+    fix="set minDomains to the number of domains that can have nodes",
+    where=(HARD, Need.REPLICAS),
+    parameters={
+        "properties": {
+            "minDomains": {
+                "type": "integer",
+                "minimum": 2,
+                "maximum": LARGEST_NUMBER,
+                "description": "the number that the fix writes, such as the zones of the cluster",
+            },
+            "topologyKeys": {
+                "type": "array",
+                "items": TOPOLOGY_KEY,
+                "default": [ZONE],
+                "description": "the keys that the rule applies to; empty: all",
+            },
+        },
+        "examples": [{"minDomains": 3}],
+    },
+    # Node affinity leaves one domain if each of its terms names the same value of the key.
+    cel=f"""
+    variables.runs_on_one_node || variables.terms.size() > {MOST_TEMPLATES}
+      || variables.terms.exists(t, t.?matchExpressions.orValue([]).size() > {MOST_TEMPLATES})
+      || variables.constraints.all(c, c.whenUnsatisfiable != 'DoNotSchedule' || c.?minDomains.orValue(1) > 1
+        || variables.replicas <= c.maxSkew
+        || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys)
+        || c.topologyKey in variables.spec.?nodeSelector.orValue({{}})
+        || [variables.terms.map(t, t.?matchExpressions.orValue([]).filter(e,
+          e.key == c.topologyKey && e.operator == 'In' && e.values.size() == 1).map(e, e.values[0]))].exists(
+          of_terms, of_terms.all(v, v.size() > 0) && of_terms.flatten().distinct().size() == 1))
+    """,
+    bad="maxSkew: 1",
+    good="minDomains: 3",
+)
+def missing_min_domains(subject: Subject) -> Iterator[Cause]:
+    """
+    For a platform team's own policy. A zone counts only if it has a node. While one zone has nodes, a hard constraint
+    refuses none of them, so all Pods may run in that zone, and no autoscaler is asked for another one. With
+    minDomains: 3, each zone takes only maxSkew Pods until three zones have nodes.
+
+    Pods then wait for these nodes. Karpenter starts them in the zones that its NodePools allow. cluster-autoscaler
+    starts them only if each zone has its own node group. When a zone is gone later, each other takes only maxSkew
+    Pods, so rollouts can stop.
+
+    The rule takes minDomains: 1 for none, because it is the default. The parameter `minDomains` is what
+    `evenkeel lint --fix` writes; without it, `--fix` writes nothing. The rule does not report:
+
+    - workloads of one Pod, or of no more Pods than maxSkew, because one domain may have them all
+    - Pods to which nodeSelector or node affinity leaves one domain, because minDomains would keep them waiting
+
+    In evenkeel lint, the maximum of an autoscaler among the manifests counts.
+    """
+    workload, keys = subject.workload, subject.keys("topologyKeys")
+    if workload.pinned or not subject.features.min_domains or not places_quickly(workload.pod_spec or {}):
+        return
+    replicas = max(workload.replicas, workload.most_replicas or 0)
+    for constraint in subject.hard:
+        allowed = subject.pod.affinity.values(constraint.topology_key)  # None: any
+        applies = not keys or constraint.topology_key in keys
+        several = replicas > max(1, constraint.max_skew) and (allowed is None or len(allowed) > 1)
+        if applies and several and constraint.min_domains == 1:
+            message = "should be set: a domain without a node does not count"
+            fix, edit = _repair(subject, constraint, allowed)
+            yield Cause(subject.at(constraint, "minDomains"), message, "none", "2 or more", fix, edit)
+
+
+def _repair(
+    subject: Subject, constraint: Constraint, allowed: frozenset[str] | None
+) -> tuple[str | None, Edit | None]:
+    """Return the fix, in words and as an edit; no edit if the policy names no number."""
+    repairs = Repairs(subject)
+    pair = repairs.pairs[constraint.index]
+    if pair is None or pair.when_unsatisfiable == SOFT:  # The API server refuses minDomains in a soft constraint.
+        return repairs.of_mode(constraint), None
+    number = subject.number("minDomains")
+    if not number:
+        return None, None
+    if allowed is not None:  # More would keep Pods waiting, whatever nodes join.
+        number = min(number, len(allowed))
+    edit = Edit(subject.at(constraint, "minDomains"), number, caution=ROLLOUTS_STOP)
+    return f"write minDomains: {number}; once a domain is gone, rollouts can stop", edit
