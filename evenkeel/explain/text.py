@@ -22,13 +22,14 @@ from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import Command, asking
 from evenkeel.placement.obstacles import Obstacle
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy, misspelt_keys
+from evenkeel.placement.single_domain import tied
 from evenkeel.placement.subject import POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from evenkeel.placement.variants import place_name
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.plugins.plugin import Reason
 from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
 from evenkeel.scheduler.pod_counts import FINISHED
-from evenkeel.simulate.constraint_words import constraint_words, too_few_domains, unwritten
+from evenkeel.simulate.constraint_words import constraint_words, spreads_nothing, too_few_domains, unwritten
 from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.json_forms import dumped, fields, form, ref_json
@@ -324,6 +325,12 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
     """Yield what else is to be known of a constraint, besides its domains."""
     constraint = explained.constraint
     yield from too_few_domains(constraint, sum(domain.eligible for domain in explained.domains))
+    if explained.single is not None:
+        yield spreads_nothing(explained.single.why)
+        yield from (f"  {advice}" for advice in explained.single.advice)
+    elif constraint.hard and (tie := tied(explanation.cycle, constraint.topology_key, explanation.claims)):
+        place = place_name(constraint.topology_key, tie.domain)
+        yield f"claim {tie.claim} leaves only {place}: the constraint may refuse this Pod there, not send it elsewhere"
     if not constraint.selector.matches(explanation.cycle.pod.labels):
         yield "the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
@@ -652,6 +659,8 @@ def _constraint_json(explained: ConstraintExplained, source: str) -> dict[str, o
         "selector": str(constraint.selector),
         "source": source,
         **fields(explained, "min_match_num", "self_match_num"),
+        "spreadsNothing": explained.single and explained.single.why,
+        "advice": explained.single.advice if explained.single is not None else (),
         "domains": [
             {
                 **fields(domain, "value", "match_num", "skew"),

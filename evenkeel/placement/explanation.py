@@ -7,10 +7,11 @@ Why a Pod may run on a node or not: each constraint in force with its domains, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenkeel.placement.claims import ClaimReach, VolumeGap, claims_of, volume_gaps
 from evenkeel.placement.gaps import gaps
+from evenkeel.placement.single_domain import SingleDomain, single_domain
 from evenkeel.placement.variants import first_key
 from evenkeel.scheduler.framework import Feasibility, Framework, message, total
 from evenkeel.scheduler.preemption import Preemption, messages, preempt
@@ -45,6 +46,7 @@ class ConstraintExplained:
     self_match_num: int
     domains: tuple[Domain, ...]  # In the order of their values.
     unlabelled: NodeSet  # The nodes without its key.
+    single: SingleDomain | None = None  # The Pods can run in one of its domains only.
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,12 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
     refused_elsewhere = union(
         refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
     )
+    claims = claims_of(cycle, first_key(cycle.constraints))
     explained = [
-        _explained(counts, nodes, feasibility.feasible, refused_elsewhere)
+        replace(
+            _explained(counts, nodes, feasibility.feasible, refused_elsewhere),
+            single=single_domain(cycle, counts.constraint, claims),
+        )
         for counts in (*feasibility.spread.domains, *count_soft(cycle))
     ]
     scores = framework.prioritize(feasibility.feasible)
@@ -106,7 +112,7 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
         scores,
         total(scores, cycle.profile.weights),
         gaps(cycle, feasibility, preemption, unmodelled),
-        claims_of(cycle, first_key(cycle.constraints)),
+        claims,
         tuple(volume_gaps(cycle)),
         preemption,
     )

@@ -9,7 +9,6 @@ from webhook.findings.finding import Finding
 from webhook.kubernetes.kinds import FIELD
 
 NO_POD = "its selector counts no Pod"
-CONFINED = "its nodeSelector or node affinity leaves one domain"
 
 
 def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
@@ -18,9 +17,7 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
     selector = constraint.selector
     selects_nothing = selector.matches_nothing or selector.empty
     if counted is None:  # No node is known.
-        if selects_nothing:
-            return NO_POD
-        return CONFINED if spread.confined else ""
+        return NO_POD if selects_nothing else spread.single
     if not counted.counts and (selects_nothing or not counted.self_match_num):
         return NO_POD
     if constraint.soft and not counted.eligible:
@@ -30,10 +27,8 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
                 "excludes it"
             )
         return "no node has the label"
-    if spread.confined:
-        return CONFINED
-    if len(counted.eligible) == 1 and constraint.min_domains <= 1:
-        return "all nodes that count are in one domain"
+    if spread.single:
+        return spread.single
     return next((finding.idle for finding in findings if finding.idle and _is_on(finding, constraint.index)), "")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evenkeel.placement.created_pods import PodCreation
+from evenkeel.placement.single_domain import why_single
 from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
 from evenkeel.report.inventory import Inventory, LiveWorkload, key_of, named
 from evenkeel.scheduler.framework import usable_nodes
@@ -19,7 +20,7 @@ from evenkeel.scheduler.pod_counts import LabelSet, PodGroup
 from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle, Profiles
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
-from evenkeel.scheduler.spread_filter import count_each
+from evenkeel.scheduler.spread_filter import count_each, labelled_for
 from evenkeel.scheduler.volumes import NO_MOUNTS
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, with_value
@@ -27,7 +28,7 @@ from webhook.kubernetes.kinds import CONSTRAINTS_PATH
 from webhook.kubernetes.names import ZONE
 from webhook.kubernetes.references import ObjectKey
 from webhook.spread.constraint import Constraint
-from webhook.spread.domains import carrying_every_key, is_confined
+from webhook.spread.domains import only_domain
 from webhook.spread.nodes import Nodes, NodeSet
 from webhook.spread.selectors import EQUALS, IN, Selector
 
@@ -45,7 +46,7 @@ class Spread:
     closed: tuple[str, ...]  # eligible domains where no node takes its Pods, by cordons, taints or node affinity
     makers: Mapping[ObjectKey, int]  # the workloads whose Pods it counts, and how many
     own: ObjectKey  # its workload
-    confined: bool  # node affinity leaves its Pods one domain
+    single: str  # why its Pods can run in one domain only; "" if they may run in several
 
     @property
     def shared(self) -> Mapping[str, int]:
@@ -188,10 +189,11 @@ class Spreading:
         for counted in count_each(cycle):
             makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
-            confined = is_confined(cycle.pod, counted.constraint)
+            only = only_domain(cycle.reach, counted.constraint, labelled_for(cycle, counted.constraint))
+            single = why_single(counted.constraint.topology_key, only) if only is not None else ""
             counted_if_known = counted if self._snapshot.nodes else None
             yield Spread(
-                counted.constraint, source, template, counted_if_known, *nodes, makers, key_of(workload), confined
+                counted.constraint, source, template, counted_if_known, *nodes, makers, key_of(workload), single
             )
 
     def _of(self, namespace: str) -> _NamespacePods:
@@ -204,10 +206,8 @@ class Spreading:
     def _nodes(self, cycle: Cycle, constraint: Constraint) -> tuple[int, int, tuple[str, ...]]:
         """Return how many nodes lack the key, how many are left out for another reason, and the closed domains."""
         nodes = self._snapshot.nodes
-        of_same_kind = [other for other in cycle.constraints if other.hard == constraint.hard]
-        # A node needs the keys of all hard constraints, or of all soft ones; by system defaults, only of this one.
-        labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else of_same_kind)
-        counted, carrying = cycle.reach.eligible(constraint, labelled), nodes.carrying(constraint.topology_key)
+        counted = cycle.reach.eligible(constraint, labelled_for(cycle, constraint))
+        carrying = nodes.carrying(constraint.topology_key)
         shut = counted & ~usable_nodes(cycle)
         return (
             (nodes.all & ~carrying).bit_count(),

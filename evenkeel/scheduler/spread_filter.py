@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.spread_counts import DomainCounts, count_domains
+from webhook.spread.constraint import Constraint
 from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet
 
@@ -68,6 +69,16 @@ def count_each(cycle: Cycle) -> tuple[DomainCounts, ...]:
     """Count the Pods of each constraint in force, in the Pod's order."""
     counted = (*HardConstraints.of(cycle).counts, *count_soft(cycle))
     return tuple(sorted(counted, key=lambda counts: counts.constraint.index))
+
+
+def labelled_for(cycle: Cycle, constraint: Constraint) -> NodeSet:
+    """
+    Return the nodes that carry all the keys that a constraint in force asks for.
+
+    These are those of all hard constraints, or of all soft ones, but by the scheduler's own defaults only its own.
+    """
+    alike = [other for other in cycle.constraints if other.hard == constraint.hard]
+    return carrying_every_key(cycle.snapshot.nodes, [constraint] if cycle.system_defaults else alike)
 
 
 def count_soft(cycle: Cycle) -> tuple[DomainCounts, ...]:

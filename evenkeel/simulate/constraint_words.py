@@ -36,6 +36,11 @@ def too_few_domains(constraint: Constraint | ConstraintResult, eligible: int) ->
         yield f"{too_few if eligible else 'no domain counts'}: the minimum is 0"
 
 
+def spreads_nothing(why: str) -> str:
+    """Return that a constraint spreads nothing, and why."""
+    return f"this constraint spreads nothing: {why}"
+
+
 def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
     """
     Yield where the constraints in force come from if not from the Pod itself.

@@ -14,6 +14,7 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
+from evenkeel.placement.single_domain import SingleDomain, single_domain
 from evenkeel.scheduler.framework import feasible_nodes, message
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import Snapshot
@@ -47,6 +48,7 @@ class ConstraintOutcome(NamedTuple):
     eligible: int = 0  # how many domains are
     uncounted: Uncounted = Uncounted(0, 0, 0)
     unreachable: Mapping[str, int] = {}  # of `domains`, the Pods on nodes that nobody reaches
+    single: SingleDomain | None = None  # the Pods can run in one of the domains only
 
     @property
     def exceeds(self) -> bool:
@@ -281,7 +283,10 @@ class _After:
         for counts, on_lost in zip(counted, unreachable, strict=True):
             uncounted = _uncounted(counts, running)
             domains, eligible = dict(counts.counts), len(counts.eligible)
-            yield ConstraintOutcome(counts.constraint, counts.largest_skew, domains, eligible, uncounted, on_lost)
+            single = single_domain(cycle, counts.constraint) if eligible <= 1 else None
+            yield ConstraintOutcome(
+                counts.constraint, counts.largest_skew, domains, eligible, uncounted, on_lost, single
+            )
 
     def _skews(self, name: str, waiting: list[Pod]) -> tuple[ConstraintOutcome, ...]:
         """Return the skew of each constraint of the Pods that wait, or that were moved."""

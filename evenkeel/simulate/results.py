@@ -99,6 +99,8 @@ class ConstraintResult(Result, frozen=True):
     outcomes: tuple[Layout, ...] = ()
     eligible_domains: int = 0
     uncounted: UncountedPods = UncountedPods(NONE, NONE, NONE)
+    spreads_nothing: str | None = None  # why its Pods can run in one domain only
+    advice: tuple[str, ...] = ()  # what to do about that
 
     @property
     def when_unsatisfiable(self) -> str:
@@ -413,6 +415,7 @@ def _with_domains(
         for name in names
     ]
     uncounted = zip(*(outcome.uncounted for outcome in counted), strict=True)
+    single = counted[0].single  # It depends on the nodes and the Pods' class, as does `eligible`: those of every run.
     return replace(
         result,
         domains=tuple(rows),
@@ -420,8 +423,10 @@ def _with_domains(
         outcomes=tuple(
             [Layout(tuple([AlikeDomains(*alike) for alike in layout]), share) for layout, share in layouts.items()]
         ),
-        eligible_domains=counted[0].eligible,  # It depends on the nodes and the Pods' class: those of every run.
+        eligible_domains=counted[0].eligible,
         uncounted=UncountedPods(*map(ranged, uncounted)),
+        spreads_nothing=single.why if single is not None else None,
+        advice=single.advice if single is not None else (),
     )
 
 

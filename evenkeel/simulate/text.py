@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from evenkeel.placement.gaps import DISRUPTION_BUDGETS
-from evenkeel.simulate.constraint_words import constraint_words, too_few_domains, unwritten
+from evenkeel.simulate.constraint_words import constraint_words, spreads_nothing, too_few_domains, unwritten
 from evenkeel.simulate.disruption import MORE_THAN_ONE
 from evenkeel.simulate.results import (
     BudgetNumbers,
@@ -126,6 +126,8 @@ def _footer(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
     results = (simulation.now, *simulation.steps)
     if _shows_domains(plan):
         yield from unwritten(results[-1].workloads[0].source, named=False)
+        for constraint in results[-1].workloads[0].constraints:
+            yield from (f"Constraint {constraint.index}: {advice}." for advice in constraint.advice)
     yield from simulation.notes
     yield from gaps_in_words(simulation.not_judged)
     runs = f"{number_of(simulation.runs, 'run')} with seed {simulation.seed}"
@@ -405,6 +407,8 @@ def counting_lines(constraint: ConstraintResult) -> Iterator[str]:
     )
     yield from _uncounted(counts.outside, counts.running, LEFT_OUT)
     yield from too_few_domains(constraint, constraint.eligible_domains)
+    if constraint.spreads_nothing:
+        yield spreads_nothing(constraint.spreads_nothing)
 
 
 def _uncounted(number: Range, running: Range, why: str) -> Iterator[str]:

@@ -110,6 +110,27 @@ def test_too_few_domains():
     assert "1 eligible domain, fewer than minDomains 3: the minimum is 0" in found
 
 
+def test_one_domain_and_what_to_do_about_it():
+    one = explained(node("n1", "a"), constraints=[spread()])
+    found = lines(one)
+
+    said = found.index("this constraint spreads nothing: all nodes that count are in zone a")
+    assert found[said + 1].startswith("if nodes can start in other zones, set minDomains: 3")
+    (of_json,) = as_json(one)["constraints"]
+    assert ("all nodes that count are in zone a", 3) == (of_json["spreadsNothing"], len(of_json["advice"]))
+    several = explained(node("n1", "a"), node("n2", "b"), constraints=[spread()])
+    assert not any("spreads nothing" in line for line in lines(several))
+    assert {"spreadsNothing": None, "advice": ()}.items() <= as_json(several)["constraints"][0].items()
+
+
+def test_a_claim_that_leaves_one_of_several_domains():
+    bound = claim("data", "pv"), volume("pv", "a", of="data")
+    found = lines(explained(node("n1", "a"), node("n2", "b"), *bound, constraints=[spread()], **using("data")))
+
+    may_refuse = "the constraint may refuse this Pod there, not send it elsewhere"
+    assert f"claim data leaves only zone a: {may_refuse}" in found
+
+
 def test_policies_that_are_not_the_usual_ones_stand_in_the_line_of_a_constraint():
     usual, other = spread(), spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor")
     found = lines(explained(node("n1", "a"), constraints=[usual, other]))

@@ -7,7 +7,7 @@ from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, only, pods
 
 SELECTOR = "its selector counts no Pod"
-CONFINED = "its nodeSelector or node affinity leaves one domain"
+CONFINED = "its nodeSelector leaves only zone a"
 
 
 def why(*objects, nodes=ZONES, **options):
@@ -34,7 +34,7 @@ def test_one_domain_and_none():
     both = deployment(constraint(), constraint(topologyKey="rack", **soft), constraint(topologyKey=HOSTNAME, **soft))
 
     assert [
-        "all nodes that count are in one domain",
+        "all nodes that count are in zone a",
         "no node has the label",
         "no node with the label counts: each lacks the key of another constraint, or an inclusion policy excludes it",
     ] == why(*both[:1], *both[1:], *pods("a1", "a2"), nodes=[node("a1", "a"), node("a2", "a")])

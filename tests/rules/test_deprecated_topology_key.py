@@ -35,6 +35,6 @@ def test_a_deprecated_key_that_is_misspelt_besides_is_replaced_as_well(key):
 
 
 def test_a_key_that_nodes_of_the_cluster_have_is_used():
-    assert () == findings(
-        pod(constraint(topologyKey=OLD_ZONE, nodeTaintsPolicy="Honor")), snapshot=snapshot(node(**{OLD_ZONE: "a"}))
-    )
+    there = snapshot(node(**{OLD_ZONE: "a"}), node("n2", **{OLD_ZONE: "b"}))
+
+    assert () == findings(pod(constraint(topologyKey=OLD_ZONE, nodeTaintsPolicy="Honor")), snapshot=there)

@@ -19,9 +19,16 @@ from tests.rules.judged import (
     stateful,
     templated,
 )
-from tests.support.build import HOSTNAME, ZONE, constraint, pod, snapshot, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
+from webhook.findings.finding import Severity
 from webhook.rules import RULES
 
+SSD = {"nodeSelector": {"disk": "ssd"}}
+DISKS = (
+    node("n1", **{ZONE: "a", "disk": "ssd", "os": "x"}),
+    node("n2", **{ZONE: "b", "os": "x"}),
+    node("n3", **{ZONE: "a", "os": "x"}),
+)
 ANYWAY, IGNORING = {"whenUnsatisfiable": "ScheduleAnyway"}, {"nodeAffinityPolicy": "Ignore"}
 
 
@@ -116,7 +123,7 @@ class TestPinnedDomain:
         "obj",
         [
             stateful(constraint(), pod_spec=IN_A, replicas=1),
-            stateful(constraint(), pod_spec=in_zones("a", operator="NotIn")),
+            stateful(constraint(), pod_spec=in_zones("c", operator="NotIn")),
             stateful(constraint(), pod_spec=in_zones(operator="Exists")),
             stateful(constraint(), pod_spec=in_zones("1", operator="Gt")),
             stateful(constraint(), pod_spec=IN_AB),
@@ -145,6 +152,51 @@ class TestPinnedDomain:
     )
     def test_nothing_is_wrong_with_the_domains(self, obj):
         assert [] == self.found(obj, *ZONES)
+
+    @pytest.mark.parametrize(
+        ("fields", "pod_spec", "field", "place"),
+        [
+            ({}, SSD, "nodeSelector", "zone a"),
+            (ANYWAY, SSD, "nodeSelector", "zone a"),
+            ({"topologyKey": HOSTNAME}, SSD, "nodeSelector", "hostname n1"),
+            ({}, in_zones("a", operator="NotIn"), "node affinity", "zone b"),
+            ({}, in_zones("ssd", key="disk"), "node affinity", "zone a"),
+            ({}, in_zones(operator="Exists", key="disk") | {"nodeSelector": {"os": "x"}}, "node affinity", "zone a"),
+            ({}, pinned(["n1"], ["n3"]), "node affinity", "zone a"),
+        ],
+    )
+    def test_affinity_to_other_labels_leaves_one_domain_of_the_nodes_that_are_known(
+        self, fields, pod_spec, field, place
+    ):
+        """Such nodes may join in other domains, so that is not sure for ever."""
+        obj = stateful(constraint(**fields), pod_spec=pod_spec)
+        (finding,) = [f for f in findings(obj, snapshot=snapshot(*DISKS)) if f.rule == "pinned-domain"]
+
+        message = f"spreads nothing: all nodes that its {field} matches are in {place}"
+        assert (message, Severity.INFO) == (finding.message, finding.severity)
+        assert [] == self.found(obj), "without nodes"
+        assert "minDomains" not in finding.fix
+
+    @pytest.mark.parametrize(
+        ("fields", "pod_spec", "nodes"),
+        [
+            ({"topologyKey": HOSTNAME}, SSD, (*DISKS, node("n4", **{ZONE: "a", "disk": "ssd"}))),
+            ({}, SSD, DISKS[:1]),
+            ({"minDomains": 2}, SSD, DISKS),
+            (IGNORING, {"nodeSelector": {"disk": "none"}}, DISKS),
+            ({}, {"nodeSelector": {"disk": "none"}}, DISKS),
+        ],
+        ids=["two nodes", "the nodes do", "it refuses", "no node is left", "no node is left, nor counts"],
+    )
+    def test_affinity_to_other_labels_that_leaves_several_domains_or_none(self, fields, pod_spec, nodes):
+        assert [] == self.found(stateful(constraint(**fields), pod_spec=pod_spec), *nodes)
+
+    def test_a_domain_counts_that_affinity_to_other_labels_excludes(self):
+        obj = stateful(constraint(**IGNORING), pod_spec=SSD)
+
+        message = "5 of 6 new Pods would wait: b counts, but the nodeSelector excludes it"
+        fix = "remove the constraint, or allow more domains in the nodeSelector"
+        assert [("nodeAffinityPolicy", message, fix)] == self.found(obj, *DISKS)
 
     def test_a_pod_may_be_one_of_many(self):
         assert self.found(pod(constraint(), spec=IN_A))

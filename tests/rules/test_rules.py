@@ -214,7 +214,12 @@ CASES = [
     Case(
         "the wrong prefix", pod(constraint(topologyKey="kubernetes.io/zone")), ["misspelt-topology-key [0].topologyKey"]
     ),
-    Case("which a node carries", pod(constraint(topologyKey="kubernetes.io/zone")), [], nodes=(NODE,)),
+    Case(
+        "which a node carries",
+        pod(constraint(topologyKey="kubernetes.io/zone")),
+        ["single-domain [0].topologyKey"],
+        nodes=(NODE,),
+    ),
     Case(
         "the key of old",
         pod(constraint(topologyKey="failure-domain.beta.kubernetes.io/zone")),
@@ -386,6 +391,7 @@ class TestAdvice:
         assert {
             *("counts-tainted-nodes", "idle-switch", "pinned-domain", "selector-matches-others", "skew-never-binds"),
             *(
+                "single-domain",
                 "stuck-rollout",
                 "tainted-domain",
                 "too-few-domains",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.judged import SERVER_WRITES, on, said, shown
+from tests.rules.judged import SERVER_WRITES, ZONES, on, said, shown
 from tests.support.build import FEATURES, constraint, node, pod, workload
 from webhook.findings.evaluation import evaluate
 from webhook.findings.neighbours import Neighbours
@@ -141,7 +141,7 @@ class TestSelectorMatchesOthers:
     def test_a_pod_without_a_workload_is_not_told_from_others_like_it(self):
         there = pod(labels=CANARY, spec={"nodeName": "n1"})
 
-        assert [] == on(pod(constraint()), node(), there)
+        assert [] == on(pod(constraint()), *ZONES, there)
 
     def test_without_others_it_is_skipped(self):
         (one,) = parse_workloads(self.stable())

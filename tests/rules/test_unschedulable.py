@@ -38,7 +38,12 @@ class TestUnschedulable:
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         left_out = {"affinity": {"nodeAffinity": required}}
         nodes = room("a"), room("b"), room("c")
-        ignoring = stateful(constraint(nodeAffinityPolicy="Ignore"), replicas=3, pod_spec=left_out)
+        ignoring = stateful(
+            constraint(nodeAffinityPolicy="Ignore"),
+            replicas=3,
+            pod_spec=left_out,
+            annotations={"evenkeel.dev/ignore": "pinned-domain"},
+        )
         (found,) = self.found(ignoring, *nodes)
 
         assert "nodeAffinityPolicy" == found.path[-1]

@@ -124,6 +124,7 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
         ((2, 1), (1, 1), (0, 1)): 0.75,  # a and b, b and a, or a and another zone
         ((2, 1), (0, 2)): 0.25,
     } == {tuple(astuple(alike) for alike in layout.domains): layout.share for layout in counted.outcomes}
+    assert (None, ()) == (counted.spreads_nothing, counted.advice)
     assert (2, 0.25, 0.25) == (counted.eligible_domains, counted.exceeds_max_skew, workload.unfinished)
     assert [("full", (0, 1, 1)), ("uneven", (0, 0, 1))] == [
         (reason, *numbers(pods)) for reason, pods in workload.reasons.items()

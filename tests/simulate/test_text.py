@@ -245,6 +245,15 @@ def test_too_few_domains_for_min_domains_are_told_as_explain_does():
     assert 2 == lines(*one(objects, "scale=4")).count(few)
 
 
+def test_one_domain_is_told_as_explain_does_and_what_to_do_about_it_once():
+    found = lines(*one([*nodes("a=2"), *deployment(replicas=2, on=["a1", "a2"])], "scale=4"))
+
+    assert 2 == found.count("    this constraint spreads nothing: all nodes that count are in zone a")
+    (advice, *_) = advices = [line for line in found if line.startswith("Constraint 0: ")]
+    assert "set minDomains: 3" in advice
+    assert 3 == len(advices)
+
+
 def test_many_domains_are_summed_up():
     objects = [*nodes("a=40"), *deployment(constraint(topologyKey=HOSTNAME), replicas=0)]
 

@@ -9,9 +9,19 @@ from tests.support.build import FEATURES, ZONE, constraint, node, pod, snapshot
 from webhook.kubernetes.features import LATEST
 from webhook.kubernetes.reader import Reader
 from webhook.spread.constraint import parse_constraints
-from webhook.spread.domains import Reach, carrying_every_key, is_confined
+from webhook.spread.domains import (
+    NODE_AFFINITY,
+    NODE_SELECTOR,
+    NODES,
+    OTHER_KEYS,
+    TAINTS,
+    Reach,
+    carrying_every_key,
+    is_confined,
+    only_domain,
+)
 
-NODES = (
+CLUSTER = (
     node("plain"),
     node("cordoned", cordoned=True),
     node("drained", ["node.kubernetes.io/unschedulable:NoSchedule"], cordoned=True),
@@ -26,7 +36,7 @@ IN_B = {"nodeSelector": {ZONE: "b"}}
 
 @pytest.fixture
 def nodes():
-    return snapshot(*NODES).nodes
+    return snapshot(*CLUSTER).nodes
 
 
 def incoming(spec):
@@ -97,3 +107,44 @@ def test_a_constraint_that_affinity_leaves_one_domain(fields, spec, confined):
     (parsed,) = parse_constraints([constraint(**fields)], {"app": "web"}, FEATURES)
 
     assert confined == is_confined(incoming(spec), parsed)
+
+
+IN_ONE_ZONE = (node("n1"), node("n2"), node("n3", rack="r1"))
+SSD = (node("n1"), node("n2", **{ZONE: "b", "disk": "ssd"}))
+NOT_A = {"key": ZONE, "operator": "NotIn", "values": ["a"]}
+REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [NOT_A]}]}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "spec", "cluster", "only"),
+    [
+        ({}, {}, IN_ONE_ZONE, ("a", NODES)),
+        ({"whenUnsatisfiable": "ScheduleAnyway"}, {}, IN_ONE_ZONE, ("a", NODES)),
+        ({}, {}, (node(**{ZONE: ""}),), ("", NODES)),
+        ({"minDomains": 2}, {}, IN_ONE_ZONE, None),
+        ({"topologyKey": "none"}, {}, IN_ONE_ZONE, None),
+        ({}, {}, SSD, None),
+        ({}, {"nodeSelector": {"disk": "ssd"}}, SSD, ("b", NODE_SELECTOR)),
+        ({}, {"nodeSelector": {"disk": "none"}}, SSD, None),
+        ({"nodeAffinityPolicy": "Ignore"}, {"nodeSelector": {"disk": "ssd"}}, SSD, None),
+        ({}, {"affinity": {"nodeAffinity": REQUIRED}}, SSD, ("b", NODE_AFFINITY)),
+        ({}, {"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": REQUIRED}}, SSD, ("b", NODE_SELECTOR)),
+        ({}, IN_B, (), ("b", NODE_SELECTOR)),
+        ({"nodeTaintsPolicy": "Honor"}, {}, (node("n1"), node("n2", ["x:NoSchedule"], **{ZONE: "b"})), ("a", TAINTS)),
+        ({}, {}, (node("n1"), node("n2", ["x:NoSchedule"], **{ZONE: "b"})), None),
+    ],
+)
+def test_the_only_domain_that_a_constraint_counts_and_what_leaves_it(fields, spec, cluster, only):
+    (parsed,) = parse_constraints([constraint(**fields)], {"app": "web"}, FEATURES)
+    there = snapshot(*cluster).nodes
+
+    assert only == only_domain(Reach(incoming(spec), there), parsed, carrying_every_key(there, [parsed]))
+
+
+def test_the_key_of_another_constraint_may_leave_one_domain():
+    hard = parse_constraints([constraint(), constraint(topologyKey="rack")], {"app": "web"}, FEATURES)
+    there = snapshot(node("n1", **{ZONE: "a", "rack": "r1"}), node("n2", **{ZONE: "b"})).nodes
+    reach = Reach(incoming({}), there)
+
+    found = [only_domain(reach, parsed, carrying_every_key(there, hard)) for parsed in hard]
+    assert [("a", OTHER_KEYS), ("r1", NODES)] == found

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, honoring, node, pod, policy, snapshot, workload
+from tests.support.build import ZONE, constraint, honoring, node, pod, policy, snapshot, workload
 from tests.support.lint import EVIL, summary, terms
 from webhook.kubernetes.features import LATEST
 
@@ -25,7 +25,7 @@ def everything():
         "t.yaml": "{{ x",
     }
     there = pod(name="agent", labels={"app": "agent"}, spec={"nodeName": "n1"}, uid="u1")
-    return summary(terms(snapshot=snapshot(node(), there, features=LATEST)), **files)
+    return summary(terms(snapshot=snapshot(node(), node("n2", **{ZONE: "b"}), there, features=LATEST)), **files)
 
 
 @pytest.fixture

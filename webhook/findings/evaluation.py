@@ -129,7 +129,7 @@ def _present(workload: Workload, reading: Reading, snapshot: ClusterView | None)
     present = reading.words | _node_conditions(reading, snapshot) | _outside_constraints(workload)
     if reading.unknown:
         present |= {UNKNOWN_FIELDS}
-    if _may_choose_domains(workload.pod_spec, reading):
+    if _chooses_nodes(workload.pod_spec):
         present |= {LOOKS_AT_AFFINITY}
     is_deployment = (workload.kind.api_version, workload.kind.kind) == DEPLOYMENT_TYPE
     if is_deployment and workload.strategy != "Recreate" and workload.surges:
@@ -191,13 +191,11 @@ def _is_overwritten(path: FieldPath, workload: Workload) -> bool:
     return field in operator.sets or (absent and operator.may_fill(field))
 
 
-def _may_choose_domains(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
-    """Return whether Pods may choose domains, by node affinity or by a nodeSelector that names a topology key."""
-    if pod_spec is None:  # not known
+def _chooses_nodes(pod_spec: Mapping[str, object] | None) -> bool:
+    """Return whether Pods choose nodes by node affinity or a nodeSelector; True if that is not known."""
+    if pod_spec is None or pod_spec.get("nodeSelector"):
         return True
-    if "affinity" in pod_spec and as_mapping(pod_spec["affinity"]).get("nodeAffinity") is not None:
-        return True
-    return "nodeSelector" in pod_spec and not reading.topology_keys.isdisjoint(as_mapping(pod_spec["nodeSelector"]))
+    return as_mapping(pod_spec.get("affinity")).get("nodeAffinity") is not None
 
 
 def _node_conditions(reading: Reading, snapshot: ClusterView | None) -> Set[str]:

@@ -24,7 +24,7 @@ from webhook.kubernetes.references import Scaling
 from webhook.kubernetes.workload import Workload
 from webhook.spread.cluster_view import ClusterView
 from webhook.spread.constraint import HARD, SOFT, Constraint, Reading, read_selector
-from webhook.spread.domains import Reach, carrying_every_key, most_new_pods
+from webhook.spread.domains import OnlyDomain, Reach, carrying_every_key, most_new_pods, only_domain
 from webhook.spread.new_pod import NewPod, pod_of
 from webhook.spread.nodes import Nodes, NodeSet
 from webhook.spread.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
@@ -331,6 +331,11 @@ class Subject:
         """The nodes that carry the keys of all hard constraints; no hard constraint counts any other node."""
         return carrying_every_key(self.nodes, self.hard)
 
+    def only_domain(self, constraint: Constraint) -> OnlyDomain | None:
+        """Return the only domain that the constraint counts; None if it counts several or none, or minDomains more."""
+        alike = [other for other in self.constraints if other.hard == constraint.hard]
+        return only_domain(self.reach, constraint, carrying_every_key(self.nodes, alike))
+
     @cached_property
     def workload_selector(self) -> Selector:
         """The workload's own selector, by which its controller finds its Pods; NOTHING if it has none."""
@@ -431,7 +436,7 @@ class Rule:
     needs: tuple[Need, ...]  # the rule is skipped, and reported as skipped, if one of these is not known
     # The rule runs only where all of these are present, which is quick to tell.  They are `Reading.words`, the node
     # conditions CLOSED_NODES (tainted or cordoned) and UNLABELLED_NODES, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, SURGES, and
-    # LOOKS_AT_AFFINITY (node affinity, or a nodeSelector that names a topology key).
+    # LOOKS_AT_AFFINITY (node affinity or a nodeSelector).
     looks_for: frozenset[str]
     advice: bool
     rejected_by_api_server: bool

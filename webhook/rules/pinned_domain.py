@@ -11,7 +11,7 @@ from webhook.findings.wording import number_of, some
 from webhook.kubernetes.kinds import BATCH
 from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION
 from webhook.spread.constraint import HONOR, Constraint
-from webhook.spread.domains import is_confined
+from webhook.spread.domains import OnlyDomain, affinity_field, leaves_one_domain
 
 
 @rule(
@@ -67,30 +67,51 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
     - nodeAffinityPolicy is Ignore, and a node is in a domain that is not allowed. That domain counts as empty, so
       each other domain takes only maxSkew Pods. This needs nodes.
 
-    Only nodeSelector and the operator In name values. The rule does not report workloads of one replica,
-    constraints that evenkeel has added, and constraints that do not count their own Pods. It reports a Pod, which
-    may be one of many. It reports a Job only if the constraint spreads nothing, because waiting Pods get room when
-    others end.
+    Only nodeSelector and the operator In name values, and these hold for nodes that join, too. Where nodes are known,
+    the rule also sees any other nodeSelector and node affinity, such as `disktype: ssd` if all such nodes are in one
+    zone. As such nodes may join in other zones, it says then only at level info that the constraint spreads nothing.
+
+    minDomains is no remedy: where no other domain is allowed, the remaining Pods would wait for ever. With
+    nodeAffinityPolicy: Ignore the constraint refuses Pods in the only domain, but sends none to another one.
+
+    The rule does not report workloads of one replica, constraints that evenkeel has added, and constraints that do not
+    count their own Pods. It reports a Pod, which may be one of many. It reports a Job only if the constraint spreads
+    nothing, because waiting Pods get room when others end.
     """
     workload = subject.workload
     waits = workload.kind.api_version != BATCH
     if workload.pinned or DEFAULTED_BY_ANNOTATION in workload.annotations:
         return
     for constraint in subject.constraints:
-        allowed = subject.pod.affinity.values(constraint.topology_key)
-        if not allowed or not subject.counts_own(constraint):
+        if not subject.counts_own(constraint):
             continue
-        if is_confined(subject.pod, constraint):
-            if workload.is_pod or workload.replicas > 1:
-                yield _spreads_nothing(subject, constraint, allowed)
-        elif constraint.hard and waits and workload.replicas > constraint.max_skew * len(allowed) > 0:
-            yield from _too_few_allowed(subject, constraint, allowed)
+        if (only := subject.only_domain(constraint)) is not None:
+            if only.by_affinity and (workload.is_pod or workload.replicas > 1):
+                yield _spreads_nothing(subject, constraint, only)
+        elif constraint.hard and waits:
+            allowed = _allowed(subject, constraint)
+            if workload.replicas > constraint.max_skew * len(allowed) > 0:
+                yield from _too_few_allowed(subject, constraint, allowed)
 
 
-def _spreads_nothing(subject: Subject, constraint: Constraint, allowed: Set[str]) -> Cause:
-    message = f"spreads nothing: {_field(subject, constraint)} allows only {some(allowed)}"
+def _allowed(subject: Subject, constraint: Constraint) -> Set[str]:
+    """Return the domains that affinity allows, as far as known; empty if it may allow any."""
+    key = constraint.topology_key
+    allowed = subject.pod.affinity.values(key)
+    if allowed is None and constraint.node_affinity_policy != HONOR:
+        allowed = subject.nodes.placed(key, subject.labelled & subject.reach.affine).all
+    return allowed or frozenset()
+
+
+def _spreads_nothing(subject: Subject, constraint: Constraint, only: OnlyDomain) -> Cause:
+    path, domain = subject.at(constraint, "topologyKey"), some([only.domain])
     fix = _remove_or(subject, constraint, "allow more domains in nodeSelector and node affinity")
-    return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(allowed)}", "several domains", fix)
+    if leaves_one_domain(subject.pod, constraint):
+        message, at_most = f"spreads nothing: {only.left_by} allows only {domain}", Severity.ERROR
+    else:
+        place = f"{constraint.topology_key.rpartition('/')[2]} {domain}"
+        message, at_most = f"spreads nothing: all nodes that its {only.left_by} matches are in {place}", Severity.INFO
+    return Cause(path, message, f"the domain {domain}", "several domains", fix, at_most=at_most)
 
 
 def _remove_or(subject: Subject, constraint: Constraint, fix: str) -> str:
@@ -100,7 +121,7 @@ def _remove_or(subject: Subject, constraint: Constraint, fix: str) -> str:
 
 def _too_few_allowed(subject: Subject, constraint: Constraint, allowed: Set[str]) -> Iterator[Cause]:
     """Yield the cause if there are more replicas than the `allowed` domains can take."""
-    field, replicas = _field(subject, constraint), subject.workload.replicas
+    field, replicas = affinity_field(subject.reach, constraint, subject.labelled), subject.workload.replicas
     fit, domains = constraint.max_skew * len(allowed), number_of(len(allowed), "domain")
     if constraint.min_domains > len(allowed) and constraint.node_affinity_policy == HONOR:
         message = f"only {fit} of {replicas} Pods can ever run: {field} allows {domains}"
@@ -125,8 +146,3 @@ def _too_few_allowed(subject: Subject, constraint: Constraint, allowed: Set[str]
         if len(allowed) == 1:  # Honor would leave one domain, in which nothing spreads.
             fix = _remove_or(subject, constraint, f"allow more domains in the {field}")
         yield Cause(path, message, value, HONOR if len(allowed) > 1 else "several domains", fix=fix)
-
-
-def _field(subject: Subject, constraint: Constraint) -> str:
-    """Return the field that allows so few domains."""
-    return "nodeSelector" if constraint.topology_key in subject.pod.affinity.selector.keys else "node affinity"

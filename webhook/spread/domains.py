@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+from webhook.spread.affinity import RequiredNodeAffinity
 from webhook.spread.constraint import HONOR, Constraint
 from webhook.spread.new_pod import NewPod
 from webhook.spread.nodes import Nodes, NodeSet, union
 from webhook.spread.taints import CORDONED, Taint
+
+# What leaves a constraint one domain.
+NODES, OTHER_KEYS, TAINTS = "nodes", "topology keys of other constraints", "taints"
+NODE_SELECTOR, NODE_AFFINITY = "nodeSelector", "node affinity"
 
 
 @dataclass(frozen=True)
@@ -110,3 +116,47 @@ def leaves_one_domain(pod: NewPod, constraint: Constraint) -> bool:
     """Return whether node affinity leaves the Pod one domain of the constraint, whatever nodes join."""
     values = pod.affinity.values(constraint.topology_key)
     return values is not None and len(values) == 1
+
+
+class OnlyDomain(NamedTuple):
+    """The only domain that a constraint counts, so that it refuses no node and prefers none."""
+
+    domain: str
+    left_by: str  # NODES, OTHER_KEYS, NODE_SELECTOR, NODE_AFFINITY or TAINTS
+
+    @property
+    def by_affinity(self) -> bool:
+        """Whether the Pod itself excludes the other domains."""
+        return self.left_by in (NODE_SELECTOR, NODE_AFFINITY)
+
+
+def only_domain(reach: Reach, constraint: Constraint, carrying_every_key: NodeSet) -> OnlyDomain | None:
+    """Return the only domain that the constraint counts; None if it counts several or none, or minDomains more."""
+    key, nodes = constraint.topology_key, reach.nodes
+    if is_confined(reach.pod, constraint):
+        (domain,) = reach.pod.affinity.values(key) or ("",)
+        return OnlyDomain(domain, affinity_field(reach, constraint, carrying_every_key))
+    eligible = reach.eligible(constraint, carrying_every_key)
+    if constraint.min_domains > 1 or nodes.number_of_domains(key, eligible) != 1:
+        return None
+    domain = next(domain for domain, members in nodes.domains(key).items() if members & eligible)
+    if len(nodes.domains(key)) == 1:
+        return OnlyDomain(domain, NODES)
+    if nodes.number_of_domains(key, carrying_every_key) == 1:
+        return OnlyDomain(domain, OTHER_KEYS)
+    honors = constraint.node_affinity_policy == HONOR
+    if honors and nodes.number_of_domains(key, carrying_every_key & reach.affine) == 1:
+        return OnlyDomain(domain, affinity_field(reach, constraint, carrying_every_key))
+    return OnlyDomain(domain, TAINTS)
+
+
+def affinity_field(reach: Reach, constraint: Constraint, carrying_every_key: NodeSet) -> str:
+    """Return which field of the Pod leaves so few domains, NODE_SELECTOR or NODE_AFFINITY."""
+    key, nodes, selector = constraint.topology_key, reach.nodes, reach.pod.affinity.selector
+    if leaves_one_domain(reach.pod, constraint):
+        return NODE_SELECTOR if key in selector.keys else NODE_AFFINITY
+    selected, left = (
+        nodes.number_of_domains(key, carrying_every_key & matching)
+        for matching in (RequiredNodeAffinity(selector).matching(nodes), reach.affine)
+    )
+    return NODE_SELECTOR if selector.requirements and selected == left else NODE_AFFINITY

@@ -1,0 +1,66 @@
+"""The rule single-domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.judged import HARD_HOST, ON_A, ZONES, on, said, stateful
+from tests.support.build import HOSTNAME, ZONE, constraint, honoring, node, pod, workload
+from webhook.rules import RULES
+
+IN_A = (node("n1"), node("n2"))
+RULE = RULES["single-domain"]
+
+
+def test_nodes_in_one_zone_only():
+    message, fix = said(stateful(constraint(), HARD_HOST), *IN_A, rule=RULE.id)
+
+    assert ("spreads nothing: all nodes that count are in zone a", RULE.fix) == (message, fix)
+    assert "set minDomains if nodes can start in other domains" in fix
+
+
+@pytest.mark.parametrize(
+    ("obj", "nodes", "where"),
+    [
+        (stateful(honoring()), IN_A, "zone a"),
+        (stateful(honoring(topologyKey=HOSTNAME)), IN_A[:1], "hostname n1"),
+        (stateful(honoring(topologyKey="rack")), (node(rack="r1"), node("n2", rack="r1")), "rack r1"),
+        (pod(honoring()), IN_A, "zone a"),
+        (workload("Job", honoring(), spec={"parallelism": 6}), IN_A, "zone a"),
+    ],
+)
+def test_any_key_and_kind(obj, nodes, where):
+    message, _ = said(obj, *nodes, rule=RULE.id)
+
+    assert message.endswith(f"are in {where}")
+
+
+@pytest.mark.parametrize(
+    ("obj", "nodes"),
+    [
+        (stateful(constraint()), ZONES),
+        (stateful(constraint(whenUnsatisfiable="ScheduleAnyway")), IN_A),
+        (stateful(constraint(minDomains=2)), IN_A),
+        (stateful(constraint(), replicas=1), IN_A),
+        (stateful(constraint(maxSkew=6)), IN_A),
+        (stateful(constraint(labelSelector={"matchLabels": {"app": "db"}})), IN_A),
+        (stateful(constraint(topologyKey="rack")), IN_A),
+        (stateful(constraint(), pod_spec=ON_A), (node("a"), node("n2", **{ZONE: "b"}))),
+        (stateful(constraint(nodeTaintsPolicy="Honor")), (*IN_A, node("n3", ["x:NoSchedule"], **{ZONE: "b"}))),
+        (workload("DaemonSet", constraint()), IN_A),
+    ],
+    ids=[
+        "two zones",
+        "a soft constraint",
+        "minDomains refuses",
+        "one replica",
+        "no more replicas than maxSkew",
+        "it counts others",
+        "no node has the key",
+        "affinity, which is pinned-domain's",
+        "taints, which may go",
+        "a DaemonSet",
+    ],
+)
+def test_what_is_not_reported(obj, nodes):
+    assert [] == [finding for finding in on(obj, *nodes) if RULE.id in finding]
