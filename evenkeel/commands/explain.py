@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
-from evenkeel.clusters.profiles import load_profiles
+from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.explain import text as render
 from evenkeel.objects.pod_object import priority_of
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
@@ -89,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = (policy or options.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    check_served(profiles, args.scheduler_config, known.features)
     known = known._replace(notes=output.noted(args, known.notes))
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
     explained = list[render.Explained]()

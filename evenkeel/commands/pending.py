@@ -17,7 +17,7 @@ import argparse
 from collections import Counter
 
 from evenkeel.clusters import known_cluster, selection, sources
-from evenkeel.clusters.profiles import load_profiles
+from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.pending import text as render
 from evenkeel.pending.groups import is_stuck, pending
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.selection(args, source)
 
     known = known_cluster.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
+    check_served(profiles, args.scheduler_config, known.features)
     all_pods = [of_pod(pod, known.others) for pod in known.pods]
     subjects = [pod for pod in all_pods if chosen.has(pod.ref.namespace, pod.pod.labels)]
     not_chosen = [pod for pod in all_pods if not chosen.has(pod.ref.namespace, pod.pod.labels)]

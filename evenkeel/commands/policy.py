@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from evenkeel.clusters import reading, sources
-from evenkeel.clusters.profiles import load_profiles
+from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.policy import check_text, in_force_text
 from evenkeel.policy import export as scheduler_defaults
 from evenkeel.policy.check_text import KUBE_SCHEDULER, ComparedCopy
@@ -31,7 +31,7 @@ from webhook.cli import options
 from webhook.cli.usage import UsageError, print_notes
 from webhook.cluster.ca_bundle import Registration
 from webhook.cluster.client import ClusterError
-from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.features import LATEST, Features
 from webhook.kubernetes.names import DEFAULT_SCHEDULER
 from webhook.kubernetes.workload import parse_workloads
 from webhook.manifests import rbac
@@ -39,6 +39,7 @@ from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.policy import override_reach
 from webhook.policy.defaults import suited_defaults
 from webhook.policy.policy import Policy
+from webhook.policy.scheduler_configuration import unserved
 from webhook.policy.schema import schema
 from webhook.spread.nodes import Nodes
 
@@ -162,6 +163,8 @@ def _test(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     features = reading.features(args.kubernetes_version, quiet=args.quiet)
     policy = options.policy(args.file, features)
+    if cause := unserved(policy.scheduler_api, features):
+        raise UsageError(f"{args.file}: {cause}")
     before = options.policy(args.compare, features) if args.compare is not None else None
     entries = _new_entries(policy, before) if before is not None else ()
     rights = _new_rights(policy, before) if before is not None else ()
@@ -175,7 +178,7 @@ def _check(args: argparse.Namespace) -> int:
     errors = [str(contradiction) for contradiction in self_defeats if contradiction.error]
     surprises = [str(contradiction) for contradiction in self_defeats if not contradiction.error]
     notes = (*surprises, *policy.notes, *ends, *on_kinds, *on_nodes, *on_replicas, *entries, *rights)
-    copy = _compared(policy.on(options.today()), args.against) if args.against is not None else None
+    copy = _compared(policy.on(options.today()), args.against, features) if args.against is not None else None
     form = check_text.as_json if args.output == output.JSON else check_text.text
     print(form(str(args.file), errors, notes, copy))
     return 1 if errors or (copy is not None and copy.differences) else 0
@@ -194,9 +197,9 @@ def _on_replicas(source: sources.Source, nodes: Nodes) -> Iterator[str]:
         yield f"evenkeel cannot find where its replicas run: {error}"
 
 
-def _compared(policy: Policy, path: Path) -> ComparedCopy:
+def _compared(policy: Policy, path: Path, features: Features) -> ComparedCopy:
     """Compare the policy with a KubeSchedulerConfiguration; UsageError if kube-scheduler would not read that."""
-    load_profiles(path)
+    check_served(load_profiles(path), path, features)
     copy = options.policy(path)
     return ComparedCopy(str(path), copy.notes, [*scheduler_defaults.differences(policy, copy)])
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from evenkeel.clusters import known_cluster, reading, selection, sources
 from evenkeel.clusters.known_cluster import Known
-from evenkeel.clusters.profiles import load_profiles
+from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.explain.claims_text import notes_on_pins
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.created_pods import read_creation
@@ -164,6 +164,7 @@ def _read_report(
         needs_nodes=False,
         kinds=kinds,
     )
+    check_served(profiles, args.scheduler_config, known.features)
     creation = read_creation(known.others, known.features)
     reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles, creation)
     workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
-from evenkeel.clusters.profiles import load_profiles
+from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.clusters.selection import Selection
 from evenkeel.explain.text import command_json
 from evenkeel.placement.kubectl_commands import commands
@@ -134,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
     if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*in_files}:  # To apply them is the first rollout.
         steps = steps[1:]
     known = _read(args, source, selected.namespace, refs, steps, files)
+    check_served(profiles, args.scheduler_config, known.features)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
         refs = _selected_workloads(args, known, selected, steps)
     if not args.namespace:

@@ -184,8 +184,9 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
             profiles[name] = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
             if raw.get("extenders"):
                 profiles[name] = replace(profiles[name], unmodelled=(*profiles[name].unmodelled, "extenders"))
-    together = frozenset(profiles)
-    return {name: replace(profile, together=together) for name, profile in profiles.items()}, tuple(causes)
+    together, api_version = frozenset(profiles), str(raw["apiVersion"])
+    read = {name: replace(profile, together=together, api_version=api_version) for name, profile in profiles.items()}
+    return read, tuple(causes)
 
 
 def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[str]:

@@ -20,7 +20,7 @@ from evenkeel.scheduler.storage import NO_STORAGE, Claim, Storage
 from evenkeel.scheduler.volumes import Mounts
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.names import DEFAULT_SCHEDULER
-from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
+from webhook.policy.scheduler_configuration import CURRENT, POD_TOPOLOGY_SPREAD
 from webhook.spread.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity
 from webhook.spread.constraint import Constraint
 from webhook.spread.domains import Reach
@@ -80,6 +80,7 @@ class Profile:
     preemption_candidates: int = 100
     preemption_percentage: int = 10
     together: frozenset[str] = frozenset({DEFAULT_SCHEDULER})  # The names of all profiles of the same kube-scheduler.
+    api_version: str = CURRENT  # Of the configuration.
 
     def heeds(self, constraint: Constraint) -> bool:
         """Whether PodTopologySpread filters, for a hard constraint, or scores, for a soft one."""

@@ -153,6 +153,37 @@ def test_the_defaults_are_those_of_the_configuration_of_the_scheduler(run):
     assert (1, True, "scheduler") == (constraint["maxSkew"], constraint["hard"], constraint["source"])
 
 
+SOFT = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
+LISTED = {"defaultingType": "List", "defaultConstraints": [SOFT]}
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "args", "refused"),
+    [
+        ("v1", None, LISTED, ""),
+        ("v1", None, {"defaultConstraints": [SOFT]}, "profiles[0].pluginConfig[0].args.defaultingType: found"),
+        (
+            "v1",
+            None,
+            {**LISTED, "defaultConstraints": [{**SOFT, "labelSelector": {}}]},
+            "].labelSelector: found",
+        ),
+        ("v1beta3", None, LISTED, "apiVersion: found"),
+        ("v1beta2", "default-scheduler", LISTED, "apiVersion: found"),
+    ],
+    ids=["no name", "of type System", "with a selector", "an old version", "an older version"],
+)
+def test_a_configuration_with_which_kube_scheduler_does_not_start_is_refused(run, version, name, args, refused):
+    configs = [{"name": "PodTopologySpread", "args": args}]
+    file = scheduler(name, pluginConfig=configs) | {"apiVersion": f"kubescheduler.config.k8s.io/{version}"}
+    done = explain(run, "-f new --scheduler-config file -o json", new=pod(name="new"), file=file)
+
+    assert (2 if refused else 0, refused in done.err) == (done.code, bool(refused) or done.err == "")
+    if refused.startswith("apiVersion"):
+        old = explain(run, "-f new --scheduler-config file --kubernetes-version 1.27", new=pod(name="new"), file=file)
+        assert 0 == old.code
+
+
 def test_a_pod_of_another_scheduler_is_said_to_be_one(run):
     foreign = pod(name="new", spec={"schedulerName": "batch", "containers": requesting()})
     said = 'The scheduler "batch" places it'

@@ -182,12 +182,20 @@ def test_what_is_exported_is_no_different_and_any_other_copy_is_1(run):
     same = run("policy check p --against s", p=listed, s=out)
     other = run("policy check p --against s", p=listed, s=out.replace("maxSkew: 1", "maxSkew: 2"))
     assert (0, "p: ok") == (same.code, same.out.splitlines()[-1])
-    old = run("policy check p --against s", p=listed, s=out.replace("k8s.io/v1", "k8s.io/v1beta3"))
-    assert (0, True) == (old.code, "\ns: note: apiVersion: kubescheduler.config.k8s.io/v1beta3 is no longer" in old.out)
     for_programs = run("policy check p --against s -o json", p=listed, s=out.replace("maxSkew: 1", "maxSkew: 2"))
     assert (1, 2) == (for_programs.code, len(json.loads(for_programs.out)["against"]["differences"]))
     begins = [line[:12] for line in other.out.splitlines() if line.startswith(("s: p", "s: run"))]
     assert (1, ["s: profiles[", "s: profiles[", "s: run evenk"]) == (other.code, begins)
+
+
+@pytest.mark.parametrize("options", ["check s", "check p --against s"])
+def test_a_version_that_kube_scheduler_does_not_read_any_more_is_refused(run, options):
+    old = {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "kind": "KubeSchedulerConfiguration"}
+    code, out, err = run(f"policy {options}", p=old | {"apiVersion": "kubescheduler.config.k8s.io/v1"}, s=old)
+
+    assert (2, "") == (code, out)
+    assert err.startswith("evenkeel: s: apiVersion: found")
+    assert 0 == run(f"policy {options} --kubernetes-version 1.28").code
 
 
 def test_a_copy_that_kube_scheduler_does_not_read_is_named(run):

@@ -201,6 +201,17 @@ def test_the_configuration_of_the_scheduler_counts(report):
     assert one["foreignScheduler"] is None
 
 
+@pytest.mark.parametrize("command", ["report", "pending", "simulate deployment/web -n shop rollout"])
+def test_a_configuration_of_a_version_that_the_cluster_does_not_serve_is_refused(run, command):
+    file = scheduled() | {"apiVersion": "kubescheduler.config.k8s.io/v1beta3"}
+    items = {"apiVersion": "v1", "kind": "List", "items": [*ZONES, *deployment(constraint()), *pods("a1")]}
+    code, out, err = run(f"{command} --cluster dump --scheduler-config file", dump=items, file=file)
+
+    assert (2, "") == (code, out)
+    assert "evenkeel: file: apiVersion: found" in err
+    assert 0 == run(f"{command} --cluster dump --scheduler-config file --kubernetes-version 1.28").code
+
+
 def test_a_pod_that_waits_is_explained_by_the_profile_of_its_scheduler(report):
     tainted = [node("n1", "a", taints=[INFRA]), *deployment(), *pods("")]
     file = scheduled(plugins={"filter": {"disabled": [{"name": "TaintToleration"}]}})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.policy.scheduler_configuration import checked, enabled, profiles_of
+from webhook.kubernetes.features import LATEST, NEWEST, OLDEST, features
+from webhook.policy.scheduler_configuration import checked, enabled, profiles_of, unserved
 
 
 @pytest.mark.parametrize("name", [[], {}, None, 5])
@@ -35,6 +36,23 @@ def test_null_is_absent_and_a_configuration_without_profiles_has_the_usual_one()
     raw = checked({"apiVersion": "kubescheduler.config.k8s.io/v1", "profiles": None}, causes)
 
     assert ([], [{}]) == (causes, profiles_of(raw))
+
+
+@pytest.mark.parametrize(
+    ("version", "last"), [("v1beta1", OLDEST - 1), ("v1beta2", 27), ("v1beta3", 28), ("v1", NEWEST), ("v9", NEWEST)]
+)
+def test_a_version_is_served_up_to_a_minor_version(version, last):
+    api_version = f"kubescheduler.config.k8s.io/{version}"
+    served = [minor for minor in range(OLDEST, NEWEST + 1) if not unserved(api_version, features(minor))]
+
+    assert [*range(OLDEST, last + 1)] == served
+
+
+def test_the_version_to_write_is_named():
+    found = "kubescheduler.config.k8s.io/v1beta3"
+    wanted = "kubescheduler.config.k8s.io/v1: Kubernetes 1.29 removed the version, so kube-scheduler does not start"
+
+    assert f'apiVersion: found "{found}", wanted {wanted}' == unserved(found, LATEST)
 
 
 def test_two_profiles_of_one_name_are_refused():

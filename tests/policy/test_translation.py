@@ -9,10 +9,12 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint, pod
 from tests.support.scheduler_plugins import plugins
+from webhook.kubernetes.features import LATEST, features
 from webhook.kubernetes.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
+from webhook.policy.scheduler_configuration import unserved
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -205,10 +207,12 @@ def test_args_may_say_what_they_are():
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1beta3"])
 def test_an_old_version_is_read_with_a_note(version):
+    """The webhook starts with it, also after an upgrade of the cluster."""
     (note,) = parse_policy(configuration(profile(listed(SOFT)), version=version)).notes
 
-    assert f"apiVersion: {GROUP}/{version} is no longer served; {GROUP}/v1 has replaced it" == note
+    assert unserved(f"{GROUP}/{version}", LATEST) == note
     assert () == parse_policy(configuration(profile(listed(SOFT)))).notes
+    assert () == parse_policy(configuration(profile(listed(SOFT)), version="v1beta3"), features(28)).notes
 
 
 CONFIGURATIONS = [

@@ -68,10 +68,10 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
     """Return the policy in an object; see `parse_policy`."""
     if raw.get("kind") == SCHEDULER_CONFIGURATION_KIND:
-        raw, notes, causes = translate(raw, features)
+        translated, notes, causes = translate(raw, features)
         if causes:
             raise PolicyError(causes)
-        return replace(_checked(raw, features), notes=notes)
+        return replace(_checked(translated, features), notes=notes, scheduler_api=str(raw["apiVersion"]))
     return _checked(raw, features)
 
 

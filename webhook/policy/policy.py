@@ -185,6 +185,7 @@ class Policy:
     overrides: tuple[Override, ...]
     notes: tuple[str, ...]  # what is valid, but may not do what its author expects
     defaulting_mode: str = APPLY
+    scheduler_api: str = ""  # the apiVersion of the KubeSchedulerConfiguration that it was read from
     # What is in force if no override matches, and then if each of the overrides does.
     in_force_by_part: tuple[InForce, ...] = field(init=False, repr=False, compare=False)
 

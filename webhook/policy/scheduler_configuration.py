@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import as_list, as_mapping
 from webhook.kubernetes.json_schema import Schema, complaints
 from webhook.kubernetes.names import DEFAULT_SCHEDULER
@@ -19,7 +20,9 @@ POINTS = (
     *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
 )
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
-CURRENT, OLD = f"{SCHEDULER_GROUP}/v1", tuple(f"{SCHEDULER_GROUP}/v1beta{number}" for number in (1, 2, 3))
+CURRENT = f"{SCHEDULER_GROUP}/v1"
+# The last minor version that reads each (kubernetes#117649 and #119994).
+OLD = {f"{SCHEDULER_GROUP}/v1beta1": 22, f"{SCHEDULER_GROUP}/v1beta2": 27, f"{SCHEDULER_GROUP}/v1beta3": 28}
 
 _NAMED_ITEMS: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
 _PLUGIN_SET: Schema = {
@@ -78,6 +81,15 @@ def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object
         if name in names[:i]
     )
     return raw
+
+
+def unserved(api_version: str, features: Features) -> str:
+    """Return why kube-scheduler does not start with a configuration of this version; "" if it does."""
+    last_minor = OLD.get(api_version)
+    if last_minor is None or features.minor <= last_minor:
+        return ""
+    removed = f"Kubernetes 1.{last_minor + 1} removed the version, so kube-scheduler does not start"
+    return f"apiVersion: found {brief(api_version)}, wanted {CURRENT}: {removed}"
 
 
 def profiles_of(raw: Mapping[str, object]) -> list[Mapping[str, object]]:

@@ -9,7 +9,7 @@ from webhook.kubernetes.fields import FieldPath, as_list, as_mapping
 from webhook.kubernetes.names import DEFAULT_SCHEDULER
 from webhook.kubernetes.reader import brief
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
-from webhook.policy.scheduler_configuration import CURRENT, FILTER, OLD, SCORE, checked, enabled, profiles_of
+from webhook.policy.scheduler_configuration import FILTER, SCORE, checked, enabled, profiles_of, unserved
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD as PLUGIN
 from webhook.policy.schema import DEFAULTING, POLICY_API_VERSION, POLICY_KIND, complaints
 from webhook.spread.constraint import HARD
@@ -22,9 +22,9 @@ def translate(
     raw: Mapping[str, object], features: Features
 ) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
     """Return the policy as raw JSON, the notes on it, and every reason why it cannot be used."""
-    version, causes = raw.get("apiVersion"), list[str]()
+    causes = list[str]()
     raw = checked(raw, causes)
-    notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
+    notes = [*filter(None, [unserved(str(raw.get("apiVersion")), features)])]
     overrides = [_profile(profile, i, features, causes, notes) for i, profile in enumerate(profiles_of(raw))]
     policy: dict[str, object] = {
         "apiVersion": POLICY_API_VERSION,
