@@ -27,6 +27,7 @@ from evenkeel.placement.created_pods import read_creation
 from evenkeel.placement.explanation import explain
 from evenkeel.placement.inferred_defaults import DefaultsOf
 from evenkeel.placement.kubectl_commands import Command, Template, commands, deleting, read_template
+from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.obstacles import kept_room, obstacles
 from evenkeel.placement.pod_defaults import defaults_in_force, suited
 from evenkeel.placement.remedies import NOW, Remedy, remedies
@@ -232,7 +233,10 @@ def _explained(
         obstacles=refusing,
         kept_room=reserved,
         stuck=stuck,
-        assumed=known.assumed if compared and not explanation.agrees(verdict.message) else (),
+        assumed=(
+            *(known.assumed if compared and not explanation.agrees(verdict.message) else ()),
+            *(() if explanation.feasibility.feasible else makers_note(known.snapshot)),
+        ),
         waiting=waiting,
         pods=pods,
         reach=reach_of_template(maker) if maker is not None else "",

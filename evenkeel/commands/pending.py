@@ -21,6 +21,7 @@ from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.pending import text as render
 from evenkeel.pending.groups import is_stuck, pending
+from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.subject import PlacementSubject, of_pod
 from evenkeel.scheduler.profile import Profiles
 from evenkeel.terminal import inputs, output
@@ -62,7 +63,10 @@ def run(args: argparse.Namespace) -> int:
         not chosen.selector.empty,
         Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
         known.notes,
-        () if listed.agree == listed.compared else known.assumed,
+        (
+            *(() if listed.agree == listed.compared else known.assumed),
+            *(makers_note(known.snapshot) if listed.groups else ()),
+        ),
     )
     namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in all_pods)}
     if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:

@@ -33,6 +33,7 @@ from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.clusters.selection import Selection
 from evenkeel.explain.text import command_json
 from evenkeel.placement.kubectl_commands import commands
+from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.pod_defaults import defaults_in_force
 from evenkeel.placement.subject import next_replica
 from evenkeel.scheduler.preemption import LOWEST_PRIORITY
@@ -109,8 +110,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_fail_on,
         default=(),
         help="exit with 1 if any of these is true in any run; pending: in the end, a Pod waits or is missing; "
-        "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
-        "than maxSkew; lost: a deleted Pod is not replaced; not-judged: something was not simulated",
+        "stuck: in any step, a rollout or drain does not finish on the nodes that are there, or a drain fails; "
+        "skew: in the end, the skew is larger than maxSkew; lost: a deleted Pod is not replaced; "
+        "not-judged: something was not simulated",
     )
     inputs.add_scheduler_argument(parser)
     options.add_version_argument(parser)
@@ -179,6 +181,7 @@ def run(args: argparse.Namespace) -> int:
         *planned.notes,
         *([] if plan.workloads else [NO_PODS]),
         *unchanged,
+        *(makers_note(known.snapshot) if any(step_result.waits for step_result in after) else ()),
     ]
     waiting = explained(plan, args.seed, outcomes)
     cure_results = [

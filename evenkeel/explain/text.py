@@ -20,6 +20,7 @@ from evenkeel.placement.claims import ClaimReach
 from evenkeel.placement.explanation import ConstraintExplained, Domain, Explanation
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import Command, asking
+from evenkeel.placement.node_makers import by_itself
 from evenkeel.placement.obstacles import Obstacle
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy, misspelt_keys
 from evenkeel.placement.single_domain import tied
@@ -501,7 +502,7 @@ def _come_to(proposal: Proposal, stuck: int) -> str:
     rollout = [_rolled_out(proposal.rollout)] if proposal.rollout is not None else []
     matters = proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck)
     runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and matters else []
-    return "; ".join((*nodes, *rollout, *runs))
+    return "; ".join(filter(None, (*nodes, by_itself(proposal.remedy), *rollout, *runs)))
 
 
 def run_then(runs: Runs, stuck: int) -> str:
@@ -530,8 +531,8 @@ def _rolled_out(rollout: Rollout) -> str:
     in_some_runs = (
         "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
     )
-    how_it_ends = "does not finish" if in_some_runs else "never finishes"
-    return f"its rollout {how_it_ends}{in_some_runs}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
+    where = in_some_runs or " on the nodes that are there"
+    return f"its rollout does not finish{where}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
 
 
 def _template(explained: Explained, rollout: str) -> str:
@@ -590,6 +591,7 @@ def as_json(explained: Explained) -> dict[str, object]:
                 "rollout": _rollout_json(proposal.rollout),
                 "commands": [command_json(command) for command in proposal.commands],
                 **runs_json("runs", proposal.runs),
+                "byItself": by_itself(proposal.remedy),
             }
             for proposal in explained.proposals
         ],

@@ -11,6 +11,7 @@ from evenkeel.explain.text import TRIED_AGAIN, command_json, meant, run_then, ru
 from evenkeel.pending.groups import PASSES, Group, PendingList
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import asking
+from evenkeel.placement.node_makers import by_itself
 from evenkeel.placement.remedies import IN_TEMPLATE
 from evenkeel.terminal.json_forms import dumped, fields, form
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine
@@ -95,6 +96,8 @@ def _group(group: Group, together: bool) -> Iterator[TextLine]:
         yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
         if group.remedy.where == IN_TEMPLATE and not in_pod:
             yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0])}"
+        if made := by_itself(group.remedy):
+            yield f"  {made}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried; to try changes: {asking(group.namespace, group.pods[0])}"
@@ -123,6 +126,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings
                     **fields(group.remedy, "change", "where"),
                     **runs_json("frees", group.frees),
                     "stuck": group.stuck,
+                    "byItself": by_itself(group.remedy),
                     "commands": [command_json(command) for command in group.commands],
                 },
                 "runNow": group.run_now,

@@ -17,6 +17,8 @@ from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, range_of
 from webhook.kubernetes.references import Scaling
+from webhook.spread.cluster_view import CLUSTER_AUTOSCALER
+from webhook.spread.constraint import HARD
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
 NAME_COLUMN, WHY = 52, 160  # characters of a name, and of why something is denied
@@ -96,7 +98,14 @@ def _audited_defaults(workloads: Sequence[ReportedWorkload], node_makers: Collec
         yield Styled(Look.NAME, "Default constraints that Pods would get if defaultingMode were Apply:")
         yield ""
         yield from _table([("WORKLOAD", "PODS", "DEFAULT CONSTRAINTS", "FROM"), *dict.fromkeys(rows)])
-        yield from (f"  {maker} may start nodes for new Pods with these constraints." for maker in sorted(node_makers))
+        sees_all = any(
+            constraint["whenUnsatisfiable"] == HARD
+            for workload in workloads
+            for defaults in workload.impact.audited_defaults
+            for constraint in defaults.constraints
+        )
+        starting = [maker for maker in sorted(node_makers) if sees_all or maker != CLUSTER_AUTOSCALER]
+        yield from (f"  {maker} may start nodes for new Pods with these constraints." for maker in starting)
         yield ""
 
 

@@ -164,7 +164,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
             else:
                 parts.add(namespace, value)
         elif (group_and_kind := group_kind(raw)) == NODE_POOL:
-            parts.serves_node_pools = True
+            parts.add_node_pool(raw)
         elif group_and_kind == DEVICE_CLASS:
             device_resources |= set(resources_of_class(raw))
         elif group_and_kind == PRIORITY_CLASS and raw.get("globalDefault") is True:
@@ -180,6 +180,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
         view.services,
         view.controllers,
         serves_node_pools=view.serves_node_pools,
+        static_pools=view.static_pools,
         pods={namespace: groups for namespace, counts in pods.counted.items() if (groups := counts.groups())},
         usage=pods.usage.by_node,
         terminating=pods.demands.terminating,

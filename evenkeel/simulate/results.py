@@ -221,6 +221,11 @@ class StepResult(Result, frozen=True):
     def hurt(self) -> tuple[WorkloadResult, ...]:
         return tuple(workload for workload in self.workloads if workload.hurt)
 
+    @property
+    def waits(self) -> bool:
+        """Whether any Pod may wait for a node."""
+        return any(workload.waiting.most for workload in (*self.workloads, *self.elsewhere))
+
 
 class CureResult(OfWorkload, frozen=True):
     """A change with which the rollout of a workload finishes, and the commands that make it."""

@@ -490,14 +490,23 @@ def held_lines(held: Iterable[HeldEviction]) -> Iterator[TextLine]:
     for eviction in held:
         by_budgets.setdefault(eviction.names, []).append(eviction)
     for names, evictions in by_budgets.items():
-        ends = "fails" if len(names) > 1 else "never finishes"
         for eviction in evictions[:MOST_REASONS]:
-            line = f"The {DRAIN} {ends}{but_in_all(eviction.share)}: {_keeping(eviction)}."
+            line = f"The {DRAIN} {_ending(eviction)}: {_keeping(eviction)}."
             yield Styled(Look.ERROR, line)
         if len(evictions) > MOST_REASONS:
             yield f"  and the same on {len(evictions) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in evictions[0].budgets)
         yield f"  {NOT_EVICTED if len(names) > 1 else ASKED_AGAIN}"
+
+
+def _ending(eviction: HeldEviction) -> str:
+    """Return how a drain ends; a budget may give way once new nodes take the Pods that it misses."""
+    often = but_in_all(eviction.share)
+    if len(eviction.names) > 1:
+        return f"fails{often}"
+    if any(budget.healthy.least < budget.expected.most for budget in eviction.budgets):
+        return f"does not finish{often or ' on the nodes that are there'}"
+    return f"never finishes{often}"
 
 
 def _keeping(eviction: HeldEviction) -> str:

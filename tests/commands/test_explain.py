@@ -22,6 +22,7 @@ from tests.support.build import (
 )
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
+from tests.support.simulated import deployment
 
 SAID = (
     "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
@@ -64,6 +65,37 @@ def test_a_pod_that_waits(run):
     assert "evenkeel computes the same." in out
     assert re.search(r"remove the taint dedicated=infra:NoSchedule from c1 \(zone c\) +-> c1\n", out)
     assert "maxSkew: 2 on constraint 0" in out
+
+
+POOLED = {"labels": {"karpenter.sh/nodepool": "general"}}
+POOLS = [node("a1", "a", **POOLED), node("b1", "b", unschedulable=True, **POOLED)]
+
+
+def test_where_a_pod_has_no_node_it_says_who_makes_nodes(run):
+    cluster = listed(*POOLS, running("a1"), running("b1"), running("a1"), WAITING)
+    out = explain(run, "pod/web-9", cluster).out
+    (as_json,) = [json.loads(explain(run, "pod/web-9 -o json", cluster).out)]
+
+    assert out.splitlines()[-1].startswith("  Karpenter makes nodes here;")
+    assert re.search(r"add a node .*-> a new node; Karpenter may add it by itself\n", out)
+    assert as_json["remarks"][-1].startswith("Karpenter makes nodes here;")
+    assert {("add" in remedy["change"], bool(remedy["byItself"])) for remedy in as_json["remedies"]} == {
+        (True, True),
+        (False, False),
+    }
+    assert "Karpenter" not in explain(run, "pod/web-9", listed(*POOLS, WAITING)).out
+
+
+def test_a_live_cluster_that_serves_node_pools_has_karpenter_in_every_command(run, api):
+    """There is no node of Karpenter yet."""
+    there = deployment(spread(), replicas=2, on=["a1", "b1"], nodeSelector={"no": "node"})
+    api.put(node("a1", "a"), node("b1", "b"), *there, WAITING)
+    said = "Karpenter makes nodes here;"
+    commands = ["explain deployment/web", "pending", "simulate rollout deployment/web"]
+
+    assert not any(said in run(f"{command} -n shop --cluster live").out for command in commands)
+    api.serve("karpenter.sh/v1", nodepools="NodePool")
+    assert [True] * 3 == [said in run(f"{command} -n shop --cluster live").out for command in commands]
 
 
 def test_what_the_scheduler_said_of_another_cluster_than_there_is_now(run):

@@ -37,7 +37,7 @@ def test_an_explanation_of_a_pod_in_a_small_cluster_is_little_work(capsys):
     """Once it simulated 100 rollouts, in 600,000 calls."""
     made = calls("explain", "pod/web-7d4b9c-x2x5p", "-n", "shop", "--cluster", str(EXAMPLE))
 
-    assert "its rollout never finishes: 3 Pods wait" in capsys.readouterr().out
+    assert "3 Pods wait" in capsys.readouterr().out
     assert made < 60_000
 
 

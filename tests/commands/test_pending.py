@@ -55,6 +55,19 @@ def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pe
     assert "For 2 of 2 Pods, evenkeel computes kube-scheduler's own message." == out.splitlines()[-1]
 
 
+def test_where_a_pod_waits_it_says_who_makes_nodes(pending):
+    by_karpenter = node("n1", labels={"karpenter.sh/nodepool": "general"})
+    full = [by_karpenter, running("n1", cpu="8"), waiting("web-1")]
+    out = pending("-n shop", full).out.splitlines()
+    as_json = json.loads(pending("-n shop -o json", full).out)
+
+    assert "  Karpenter may add it by itself" in out
+    assert any(line.startswith("Karpenter makes nodes here;") for line in out)
+    assert any(note.startswith("Karpenter makes nodes here;") for note in as_json["notes"])
+    assert ["Karpenter may add it by itself"] == [group["remedy"]["byItself"] for group in as_json["groups"]]
+    assert "Karpenter" not in pending("-n shop", [by_karpenter]).out
+
+
 def pods(found):
     return sorted(name for group in json.loads(found.out)["groups"] for name in group["pods"])
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import ZONE, namespace, node, pod, service
 from tests.support.commands import POLICY, Run
 from tests.support.registered import MUTATING, VALIDATING
@@ -209,14 +208,6 @@ def test_what_kube_scheduler_cannot_be_told_is_a_note(run):
 
     assert (0, True) == (code, err.startswith("note: defaulting: evenkeel leaves out")), err
     assert 2 == len(yaml.safe_load(out)["profiles"][0]["pluginConfig"][0]["args"]["defaultConstraints"])
-
-
-@pytest.fixture
-def api(tmp_path, monkeypatch):
-    running = ApiServer()
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(running.url, tmp_path)))
-    yield running
-    running.stop()
 
 
 def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_then(run, api):

@@ -375,6 +375,22 @@ def test_the_command_that_explains_the_first_pod_that_waits_is_named(simulate, r
     assert 1 == run(command, dump={"apiVersion": "v1", "kind": "List", "items": there}, **files).code
 
 
+@pytest.mark.parametrize(
+    ("labels", "said"), [({"karpenter.sh/nodepool": "a"}, 1), ({"eks.amazonaws.com/nodegroup": "a"}, 1), ({}, 0)]
+)
+def test_where_a_pod_waits_it_says_who_makes_nodes(simulate, labels, said):
+    there = [*nodes("a=1 b=1", pods="1", labels=labels), *deployment(replicas=2, on=["a1", "b1"])]
+    out = simulate("rollout deployment/web -n shop", there).out
+    notes = json.loads(simulate("rollout deployment/web -n shop -o json", there).out)["notes"]
+
+    assert [said, said] == [
+        sum(line.endswith("; evenkeel does not simulate it.") or "makes nodes here;" in line for line in lines)
+        for lines in (out.splitlines(), notes)
+    ]
+    roomy = [*nodes("a=1 b=1", labels=labels), *deployment(replicas=2, on=["a1", "b1"])]
+    assert "does not simulate" not in simulate("rollout deployment/web -n shop", roomy).out
+
+
 def test_files_that_change_nothing_are_not_simulated(simulate):
     same = deployment(replicas=3)[0]
     printed = simulate("rollout -f web.yaml --fail-on stuck", **{"web.yaml": same})

@@ -321,13 +321,19 @@ LIMIT = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
     [
         (Rollout(20, 20, 1.0, Range(0, 0, 0), 7), "n1; all 7 Pods run in the end"),
         (Rollout(20, 20, 1.0, Range(0, 0, 0), 1), "n1; the Pod runs in the end"),
-        (Rollout(20, 20, 0.0, Range(3, 3, 3), 7), "its rollout never finishes: 3 Pods wait"),
+        (
+            Rollout(20, 20, 0.0, Range(3, 3, 3), 7),
+            "its rollout does not finish on the nodes that are there: 3 Pods wait",
+        ),
         (
             Rollout(20, 20, 0.75, Range(0, 0, 2), 7),
             "n1; its rollout does not finish in 25 % of 20 runs: 0–2 Pods wait",
         ),
         (Rollout(5, 20, 1.0, Range(0, 0, 0), 7), f"n1; all 7 Pods run in the end (in 5 runs: {LIMIT})"),
-        (Rollout(5, 20, 0.0, Range(3, 3, 3), 7), f"its rollout never finishes: 3 Pods wait (in 5 runs: {LIMIT})"),
+        (
+            Rollout(5, 20, 0.0, Range(3, 3, 3), 7),
+            f"its rollout does not finish on the nodes that are there: 3 Pods wait (in 5 runs: {LIMIT})",
+        ),
         (Rollout(0, 20, 0.0, Range(0, 0, 0), 7), f"n1; its rollout was not simulated: {LIMIT}"),
     ],
 )

@@ -126,6 +126,7 @@ def test_as_json():
     assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
         found[name] for name in ("kind", "agree", "compared", "others")
     )
-    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "freesAtMost": 4, "stuck": 5, "commands": []}
+    numbers = {"frees": 4, "freesAtMost": 4, "stuck": 5}
+    remedy = {"change": "uncordon n1", "where": "now", **numbers, "byItself": "", "commands": []}
     assert [remedy, None] == [one["remedy"] for one in found["groups"]]
     assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

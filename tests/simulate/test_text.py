@@ -384,7 +384,7 @@ def test_what_differs_between_runs_is_said_of_each():
 
     which = "Pod shop/x, a Pod of Deployment shop/web in 25 % of the runs"
     assert [
-        f"The drain never finishes in 50 % of the runs: PodDisruptionBudget shop/web keeps {which} on a1.",
+        f"The drain does not finish in 50 % of the runs: PodDisruptionBudget shop/web keeps {which} on a1.",
         "  shop/web: minAvailable 3, and 3 (2–3) of 3 Pods are healthy: it allows no eviction",
     ] == found[:2]
 

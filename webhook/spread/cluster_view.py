@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from webhook.kubernetes.fields import FieldError, as_text, path_text
+from webhook.kubernetes.fields import FieldError, as_text, path_text, texts_at, value_at
 from webhook.kubernetes.kinds import APPS, BATCH, CORE
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import NAMESPACE_NAME
 from webhook.kubernetes.reader import Reader, brief, printable
 from webhook.kubernetes.references import ObjectRef, Owner
 from webhook.spread.constraint import read_selector
-from webhook.spread.nodes import Node, Nodes, NodeSet
+from webhook.spread.nodes import Node, Nodes, NodeSet, union
 from webhook.spread.selectors import Selector, as_selector, selecting
 from webhook.spread.taints import read_taints
 from webhook.spread.validation import selector_errors
@@ -38,7 +38,9 @@ PART = 64  # bytes that a string takes besides its characters
 # Not a set, since the kind that an object names need not be hashable.
 VIEW_KINDS = (*[(CORE, kind) for kind in ("Node", "Namespace", "Service")], *CONTROLLER_KINDS)
 NODE_POOL, NODE_POOL_LABEL = ("karpenter.sh", "NodePool"), "karpenter.sh/nodepool"
-KARPENTER = "Karpenter"
+KARPENTER, CLUSTER_AUTOSCALER = "Karpenter", "cluster-autoscaler"
+# upstream: taints.go:ToBeDeletedTaint, DeletionCandidateTaint (cluster-autoscaler 1.34)
+AUTOSCALER_TAINTS = frozenset({"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"})
 
 
 class Namespace(NamedTuple):
@@ -83,6 +85,7 @@ class ClusterView:
     controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
     nodes_in_manifests: bool = False  # the nodes may lack labels that their kubelets and the cloud give them
     serves_node_pools: bool = False  # whether the API server has Karpenter's NodePools; False if not known
+    static_pools: frozenset[str] = frozenset()  # names of known NodePools that start no node for a Pod
 
     @property
     def knows_pods(self) -> bool:
@@ -102,12 +105,22 @@ class ClusterView:
             self.controllers,
             self.nodes_in_manifests,
             self.serves_node_pools,
+            self.static_pools,
         )
 
     def node_makers(self, nodes: NodeSet) -> frozenset[str]:
-        """Return who makes nodes: as far as the API server tells, or the labels of `nodes`."""
-        karpenter = self.serves_node_pools or bool(nodes & self.nodes.carrying(NODE_POOL_LABEL))
-        return frozenset({KARPENTER} if karpenter else ())
+        """
+        Return who makes nodes for Pods that wait: as far as the API server tells, or the labels and taints of `nodes`.
+
+        A group of nodes of a cloud proves nobody.
+        """
+        by_pool = self.nodes.domains(NODE_POOL_LABEL).items()
+        made = {
+            KARPENTER: union(members for pool, members in by_pool if pool not in self.static_pools),
+            CLUSTER_AUTOSCALER: self.nodes.tainted_by(AUTOSCALER_TAINTS),
+        }
+        served = {KARPENTER} if self.serves_node_pools else set()
+        return frozenset(served.union(maker for maker, members in made.items() if members & nodes))
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -161,7 +174,7 @@ def view_of(objects: Iterable[Mapping[str, object]]) -> ClusterView:
             namespace, _, view_object = read_view_object(raw, str(api_version), str(kind))
             parts.add(namespace, view_object)
         elif group_kind(raw) == NODE_POOL:
-            parts.serves_node_pools = True
+            parts.add_node_pool(raw)
     return parts.view()
 
 
@@ -178,7 +191,8 @@ class ViewParts:
         self._namespaces: dict[str, Labels] = {}
         self._services: dict[str, list[Service]] = {}
         self._controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-        self.serves_node_pools = False
+        self._serves_node_pools = False
+        self._static_pools = set[str]()
 
     def add(self, namespace: str, view_object: ViewObject | None) -> None:
         """Add an object, if anything is kept of it."""
@@ -192,6 +206,17 @@ class ViewParts:
             key = (namespace, view_object.api_version, view_object.kind)
             self._controllers.setdefault(key, {})[view_object.name] = view_object
 
+    def add_node_pool(self, raw: Mapping[str, object]) -> None:
+        """
+        Add a NodePool of Karpenter; one that fixes its number of nodes starts none for a Pod.
+
+        upstream: nodepool.go:IsStatic, provisioner.go:Provisioner.NewScheduler (karpenter v1.15.0)
+        """
+        if value_at(raw, ("spec", "replicas")) is None:
+            self._serves_node_pools = True
+        else:
+            self._static_pools.update(texts_at(raw, "metadata.name"))
+
     def view(self) -> ClusterView:
         return ClusterView(
             # Sorted, so that messages about nodes do not depend on the order of the objects.
@@ -199,7 +224,8 @@ class ViewParts:
             self._namespaces,
             {namespace: by_rarest_label(services) for namespace, services in self._services.items()},
             self._controllers,
-            serves_node_pools=self.serves_node_pools,
+            serves_node_pools=self._serves_node_pools,
+            static_pools=frozenset(self._static_pools),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -211,6 +211,12 @@ class NodesOf(Generic[NodeT]):
             if node.taints:
                 by_taints[node.taints] = by_taints.get(node.taints, 0) | 1 << position
         return by_taints
+
+    def tainted_by(self, keys: Collection[str]) -> NodeSet:
+        """Return the nodes that have a taint with one of these keys."""
+        return union(
+            members for taints, members in self.by_taints.items() if any(taint.key in keys for taint in taints)
+        )
 
     def untolerated(self, tolerations: Sequence[Toleration]) -> Mapping[Taint, NodeSet]:
         """Return the nodes on which a taint keeps a Pod off, by the first such taint."""

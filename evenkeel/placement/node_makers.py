@@ -1,0 +1,78 @@
+"""Who makes nodes besides people, in words: in a cluster, and whether it makes the node that a change adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from evenkeel.placement.remedies import Remedy
+from evenkeel.placement.variants import NEW_NODE
+from evenkeel.scheduler.scheduler_nodes import SchedulerNode
+from evenkeel.scheduler.snapshot import Snapshot
+from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, NODE_POOL_LABEL
+from webhook.spread.taints import DO_NOT_SCHEDULE, RESERVED, Taint, untolerated_taint
+
+# Labels by which clouds name the group of a node; such a group may have a size that nobody changes.
+GROUPS: Mapping[str, str] = {
+    "eks.amazonaws.com/nodegroup": "EKS node group",
+    "cloud.google.com/gke-nodepool": "GKE node pool",
+    "kubernetes.azure.com/agentpool": "AKS node pool",
+}
+POOLS: Mapping[str, str] = {NODE_POOL_LABEL: "NodePool", **GROUPS}
+MADE_HERE = {
+    KARPENTER: "makes nodes here",
+    CLUSTER_AUTOSCALER: "makes nodes here, but none for a soft constraint",
+}
+
+
+def makers_note(snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line for each who makes nodes for Pods that wait, or one if somebody may; nothing where no node tells."""
+    nodes = snapshot.nodes
+    makers = sorted(snapshot.node_makers(nodes.all))
+    groups = [f"{group}s" for label, group in GROUPS.items() if nodes.carrying(label)]
+    for maker in makers:
+        yield (
+            f"{maker} {MADE_HERE[maker]}; evenkeel does not simulate it. The events of a Pod say what it does for the "
+            "Pod."
+        )
+    if groups and not makers:
+        yield (
+            f"Nodes here are in {' and '.join(groups)}. An autoscaler may add some, but no node says so; evenkeel does "
+            "not simulate it."
+        )
+
+
+def by_itself(remedy: Remedy) -> str:
+    """
+    Return that an autoscaler may add the node of a change, or why it does not; "" where a change adds none, or nobody
+    is known to make nodes.
+    """
+    snapshot = remedy.cycle.snapshot
+    new_nodes = [name for name in remedy.nodes if name.startswith(NEW_NODE)]
+    if not new_nodes or not (makers := sorted(snapshot.node_makers(snapshot.nodes.all))):
+        return ""
+    makers_named = " or ".join(makers)
+    refusals = [_refusal(remedy, node) for node in snapshot.nodes.members(snapshot.nodes.named(new_nodes))]
+    return next(
+        (f"{makers_named} adds {refusal}" for refusal in refusals if refusal), f"{makers_named} may add it by itself"
+    )
+
+
+def _refusal(remedy: Remedy, node: SchedulerNode) -> str:
+    """Return why no autoscaler adds a node like this, its pool having a fixed size or a taint; "" where one may."""
+    snapshot, tolerations = remedy.cycle.snapshot, remedy.cycle.pod.tolerations
+    for label in POOLS.keys() & node.labels.keys():
+        pool = node.labels[label]
+        of_pool = f"no node of {POOLS[label]} {pool}"
+        if label == NODE_POOL_LABEL and pool in snapshot.static_pools:
+            return f"{of_pool}, whose replicas are fixed"
+        if taint := untolerated_taint(_common_taints(snapshot, label, pool), tolerations, DO_NOT_SCHEDULE):
+            return f"{of_pool}: its nodes have the taint {taint}"
+    return ""
+
+
+def _common_taints(snapshot: Snapshot, label: str, pool: str) -> list[Taint]:
+    """Return the taints that all nodes of a pool have, except those that come and go."""
+    members = snapshot.nodes.members(snapshot.nodes.domains(label)[pool])
+    taints = [frozenset(member.taints) for member in members if not member.name.startswith(NEW_NODE)]
+    common = frozenset.intersection(*taints) if taints else frozenset()
+    return sorted(taint for taint in common if not taint.key.startswith(RESERVED))

@@ -1,0 +1,144 @@
+"""Who makes nodes, as nodes, NodePools and the API server tell, and whether it makes the node that a change adds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from evenkeel.placement.node_makers import by_itself, makers_note
+from evenkeel.placement.remedies import NOW, Remedy
+from evenkeel.placement.variants import NEW_NODE, with_new
+from tests.support.build import snapshot
+from tests.support.placing import INFRA, attempted, node
+from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, view_of
+
+POOL = "karpenter.sh/nodepool"
+GENERAL = {POOL: "general"}
+GOING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1767225600", "effect": "NoSchedule"}
+CANDIDATE = {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1767225600", "effect": "PreferNoSchedule"}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+STARTING = {"key": "startup-taint.cluster-autoscaler.kubernetes.io/x", "effect": "NoSchedule"}
+GROUPS = ["eks.amazonaws.com/nodegroup", "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool"]
+
+
+def node_pool(name, **spec):
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
+
+
+FIXED = node_pool("fixed", replicas=3)
+IN_FIXED = node("f1", "f", labels={POOL: "fixed"})
+
+
+@pytest.mark.parametrize(
+    ("objects", "makers"),
+    [
+        ([node("n1")], []),
+        ([node("n1"), node("n2", labels=GENERAL)], [KARPENTER]),
+        ([node("n1"), node_pool("general")], [KARPENTER]),
+        ([IN_FIXED, FIXED], []),
+        ([IN_FIXED, FIXED, node("n1", labels=GENERAL)], [KARPENTER]),
+        ([IN_FIXED, FIXED, node_pool("general")], [KARPENTER]),
+        ([IN_FIXED], [KARPENTER]),
+        ([IN_FIXED, node_pool("fixed", replicas=0)], []),
+        ([node("n1", taints=[GOING])], [CLUSTER_AUTOSCALER]),
+        ([node("n1", taints=[INFRA, CANDIDATE])], [CLUSTER_AUTOSCALER]),
+        ([node("n1", taints=[STARTING, INFRA])], []),
+        ([node("n1", labels=GENERAL), node("n2", taints=[CANDIDATE])], [KARPENTER, CLUSTER_AUTOSCALER]),
+        *[([node("n1", labels={label: "main"})], []) for label in GROUPS],
+    ],
+)
+def test_who_makes_nodes(objects, makers):
+    for view in (snapshot(*objects), view_of(objects), snapshot(*objects).without_pods()):
+        assert set(makers) == view.node_makers(view.nodes.all)
+    assert len(makers) == sum("makes nodes here" in line for line in makers_note(snapshot(*objects)))
+
+
+def test_only_nodes_that_are_asked_about_tell():
+    view = view_of([node("n1"), node("n2", labels=GENERAL), node("n3", taints=[CANDIDATE])])
+
+    assert set() == view.node_makers(view.nodes.named(["n1"]))
+    assert {KARPENTER} == view.node_makers(view.nodes.named(["n1", "n2"]))
+    assert {KARPENTER, CLUSTER_AUTOSCALER} == view.node_makers(view.nodes.all)
+
+
+def test_a_cluster_that_serves_node_pools_has_karpenter_before_its_first_node():
+    served = replace(snapshot(node("n1", labels={GROUPS[0]: "main"})), serves_node_pools=True)
+
+    assert {KARPENTER} == served.node_makers(0)
+    assert [
+        "Karpenter makes nodes here; evenkeel does not simulate it. The events of a Pod say what it does for the Pod."
+    ] == list(makers_note(served))
+
+
+def test_cluster_autoscaler_sees_no_soft_constraint():
+    (note,) = makers_note(snapshot(node("n1", taints=[CANDIDATE])))
+
+    assert note.startswith("cluster-autoscaler makes nodes here, but none for a soft constraint; ")
+
+
+def test_groups_of_a_cloud_prove_no_autoscaler():
+    groups = [
+        node("a", labels={GROUPS[0]: "x"}),
+        node("b", labels={GROUPS[2]: "y"}),
+        node("c", labels={GROUPS[2]: "z"}),
+    ]
+
+    assert [
+        "Nodes here are in EKS node groups and AKS node pools. An autoscaler may add some, but no node says so; "
+        "evenkeel does not simulate it."
+    ] == list(makers_note(snapshot(*groups)))
+    assert [] == list(makers_note(snapshot(node("n1"))))
+
+
+def added(*objects, like="a1", **spec):
+    """What is said of a change that adds a node like one of these."""
+    cycle = attempted(*objects, **spec)
+    more = with_new(cycle, next(node for node in cycle.snapshot.nodes if node.name == like), {})
+    return by_itself(Remedy("add a node", NOW, (NEW_NODE,), more))
+
+
+TOLERATING = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
+TAINTED = node("a1", labels=GENERAL, taints=[INFRA])
+OF_GENERAL = "Karpenter adds no node of NodePool general: its nodes have the taint dedicated=infra:NoSchedule"
+MAY = "Karpenter may add it by itself"
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec", "said"),
+    [
+        ([node("a1")], {}, ""),
+        ([node("a1", labels={GROUPS[0]: "main"})], {}, ""),
+        ([node("a1", labels=GENERAL)], {}, MAY),
+        ([node("a1", labels={GROUPS[0]: "main"}), node_pool("general")], {}, MAY),
+        ([node("a1", taints=[CANDIDATE])], {}, "cluster-autoscaler may add it by itself"),
+        ([node("a1", labels=GENERAL, taints=[CANDIDATE])], {}, "Karpenter or cluster-autoscaler may add it by itself"),
+        (
+            [node("a1", labels={POOL: "fixed"}), FIXED, node_pool("general")],
+            {},
+            "Karpenter adds no node of NodePool fixed, whose replicas are fixed",
+        ),
+        ([TAINTED], {}, OF_GENERAL),
+        (
+            [TAINTED, node("b1", labels=GENERAL, taints=[INFRA, CANDIDATE])],
+            {"like": "b1"},
+            OF_GENERAL.replace("Karpenter", "Karpenter or cluster-autoscaler"),
+        ),
+        ([TAINTED], TOLERATING, MAY),
+        ([TAINTED, node("b1", labels=GENERAL)], {}, MAY),
+        ([node("a1", labels=GENERAL, taints=[NOT_READY])], {}, MAY),
+        (
+            [node("a1", labels={GROUPS[1]: "infra"}, taints=[INFRA]), node("b1", taints=[GOING])],
+            {},
+            OF_GENERAL.replace("Karpenter", "cluster-autoscaler").replace("NodePool general", "GKE node pool infra"),
+        ),
+    ],
+)
+def test_a_node_that_is_added_by_itself_or_not(objects, spec, said):
+    assert said == added(*objects, **spec)
+
+
+def test_a_change_that_adds_no_node_is_never_made_by_itself():
+    cycle = attempted(node("a1", labels=GENERAL))
+
+    assert "" == by_itself(Remedy("uncordon a1", NOW, ("a1",), cycle))
