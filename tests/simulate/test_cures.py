@@ -23,6 +23,8 @@ RECREATE = "type: Recreate in spec.strategy (no Pod runs meanwhile)"
 UNDO = "roll back to the old template"
 ONE_PER_NODE = constraint(topologyKey=HOSTNAME, minDomains=4)
 ZONES = ["a1", "b1", "c1"]
+EACH_OTHER = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [EACH_OTHER]}}
 
 
 def outcomes(made, runs=5):
@@ -40,6 +42,7 @@ def changes(objects, steps, ref=REF, **fields):
     [
         [*nodes("a=1 b=1 c=1"), *deployment(ONE_PER_NODE, replicas=3, on=ZONES)],
         [*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=ZONES)],
+        [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=ZONES, affinity=APART)],
     ],
 )
 def test_where_each_node_takes_one_pod_the_old_one_goes_first(objects):
@@ -78,6 +81,15 @@ def test_of_one_replica_no_pod_runs_meanwhile():
     assert [ROLLING.replace("one Pod fewer runs", "no Pod runs"), RECREATE, UNDO] == [*changes(objects, "rollout")]
 
 
+def test_one_replica_without_room_for_a_second():
+    used = {"a1": "3300m", "b1": "3600m", "c1": "3600m"}
+    others = [pod("Node/x", i, on, spec=asking(cpu), ownerReferences=[]) for i, (on, cpu) in enumerate(used.items())]
+    objects = [*nodes("a=1 b=1 c=1", cpu="4"), *others, *deployment(replicas=1, on=["a1"], **asking("500m"))]
+
+    assert [ROLLING.replace("one Pod fewer runs", "no Pod runs"), RECREATE, UNDO] == [*changes(objects, "rollout")]
+    assert {} == changes([*objects, *nodes("d=1")], "rollout")
+
+
 def test_a_rollout_that_finishes_needs_no_change():
     assert {} == changes([*nodes("a=2"), *deployment(replicas=1, on=["a1"])], "rollout")
 
@@ -103,6 +115,10 @@ def test_what_is_in_files_is_changed_there_and_not_rolled_back():
     new = deployment(replicas=3, priority=0)[0]
 
     assert {ROLLING: [], RECREATE: []} == changes(objects, "", applied=True, raw=new)
+
+
+def asking(cpu):
+    return {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
 
 
 def amid_a_rollout(**fields):
