@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.placement.remedies import Remedy
 from evenkeel.placement.variants import NEW_NODE
 from evenkeel.scheduler.scheduler_nodes import SchedulerNode
 from evenkeel.scheduler.snapshot import Snapshot
+from webhook.findings.wording import first_of
+from webhook.kubernetes.names import ZONE
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, NODE_POOL_LABEL
 from webhook.spread.taints import DO_NOT_SCHEDULE, RESERVED, Taint, untolerated_taint
 
@@ -17,6 +19,7 @@ GROUPS: Mapping[str, str] = {
     "cloud.google.com/gke-nodepool": "GKE node pool",
     "kubernetes.azure.com/agentpool": "AKS node pool",
 }
+MOST_POOLS = 2  # named in a line
 POOLS: Mapping[str, str] = {NODE_POOL_LABEL: "NodePool", **GROUPS}
 MADE_HERE = {
     KARPENTER: "makes nodes here",
@@ -43,25 +46,32 @@ def makers_note(snapshot: Snapshot) -> Iterator[str]:
 
 def by_itself(remedy: Remedy) -> str:
     """
-    Return that an autoscaler may add the node of a change, or why it does not; "" where a change adds none, or nobody
-    is known to make nodes.
+    Return that an autoscaler may add the node of a change, and of which pool it does not; "" where a change adds none,
+    or nobody is known to make nodes.
     """
     snapshot = remedy.cycle.snapshot
-    new_nodes = [name for name in remedy.nodes if name.startswith(NEW_NODE)]
-    if not new_nodes or not (makers := sorted(snapshot.node_makers(snapshot.nodes.all))):
+    node = next((snapshot.nodes.get(name) for name in remedy.nodes if name.startswith(NEW_NODE)), None)
+    if node is None or not (makers := sorted(snapshot.node_makers(snapshot.nodes.all))):
         return ""
-    makers_named = " or ".join(makers)
-    refusals = [_refusal(remedy, node) for node in snapshot.nodes.members(snapshot.nodes.named(new_nodes))]
-    return next(
-        (f"{makers_named} adds {refusal}" for refusal in refusals if refusal), f"{makers_named} may add it by itself"
-    )
+    names = " or ".join(makers)
+    if refusal := _refusal(remedy, _pools(node)):
+        return f"{names} adds {refusal}"
+    in_zone = snapshot.nodes.members(snapshot.nodes.domains(ZONE).get(node.labels.get(ZONE, ""), 0))
+    pools = {_pools(other) for other in in_zone if not other.name.startswith(NEW_NODE)}
+    refusals = sorted(_refusal(remedy, pools_of_node) for pools_of_node in pools)
+    excluded = f", but {first_of(refusals, MOST_POOLS)}" if refusals and all(refusals) else ""
+    return f"{names} may add it by itself{excluded}"
 
 
-def _refusal(remedy: Remedy, node: SchedulerNode) -> str:
-    """Return why no autoscaler adds a node like this, its pool having a fixed size or a taint; "" where one may."""
+def _pools(node: SchedulerNode) -> tuple[tuple[str, str], ...]:
+    """Return the pools of a node, each as (label, value)."""
+    return tuple((label, node.labels[label]) for label in POOLS if label in node.labels)
+
+
+def _refusal(remedy: Remedy, pools: Iterable[tuple[str, str]]) -> str:
+    """Return why no autoscaler adds a node of these pools, by a fixed size or a taint; "" where one may."""
     snapshot, tolerations = remedy.cycle.snapshot, remedy.cycle.pod.tolerations
-    for label in POOLS.keys() & node.labels.keys():
-        pool = node.labels[label]
+    for label, pool in pools:
         of_pool = f"no node of {POOLS[label]} {pool}"
         if label == NODE_POOL_LABEL and pool in snapshot.static_pools:
             return f"{of_pool}, whose replicas are fixed"

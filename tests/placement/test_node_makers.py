@@ -10,7 +10,7 @@ from evenkeel.placement.node_makers import by_itself, makers_note
 from evenkeel.placement.remedies import NOW, Remedy
 from evenkeel.placement.variants import NEW_NODE, with_new
 from tests.support.build import snapshot
-from tests.support.placing import INFRA, attempted, node
+from tests.support.placing import INFRA, ZONE, attempted, node
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, view_of
 
 POOL = "karpenter.sh/nodepool"
@@ -91,10 +91,10 @@ def test_groups_of_a_cloud_prove_no_autoscaler():
     assert [] == list(makers_note(snapshot(node("n1"))))
 
 
-def added(*objects, like="a1", **spec):
-    """What is said of a change that adds a node like one of these."""
+def added(*objects, like="a1", labels=None, **spec):
+    """What is said of a change that adds a node like one of these, with other labels."""
     cycle = attempted(*objects, **spec)
-    more = with_new(cycle, next(node for node in cycle.snapshot.nodes if node.name == like), {})
+    more = with_new(cycle, next(node for node in cycle.snapshot.nodes if node.name == like), labels or {})
     return by_itself(Remedy("add a node", NOW, (NEW_NODE,), more))
 
 
@@ -136,6 +136,33 @@ MAY = "Karpenter may add it by itself"
 )
 def test_a_node_that_is_added_by_itself_or_not(objects, spec, said):
     assert said == added(*objects, **spec)
+
+
+OF_INFRA = "no node of NodePool infra: its nodes have the taint dedicated=infra:NoSchedule"
+SHUT = [node(f"c{i}", "c", labels={POOL: "infra"}, taints=[INFRA]) for i in range(2)]
+MADE = [node("a1", "a", labels=GENERAL), node("b1", "b", labels=GENERAL)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec", "zone", "said"),
+    [
+        ([*MADE, *SHUT], {}, "c", f"{MAY}, but {OF_INFRA}"),
+        ([*MADE, *SHUT], TOLERATING, "c", MAY),
+        ([*MADE, *SHUT], {}, "b", MAY),
+        ([*MADE, *SHUT], {}, "a new zone", MAY),
+        ([*MADE, *SHUT, node("c9", "c", labels=GENERAL)], {}, "c", MAY),
+        ([*MADE, *SHUT, node("c9", "c")], {}, "c", MAY),
+        (
+            [*MADE, *SHUT, node("c9", "c", labels={POOL: "fixed"}), FIXED],
+            {},
+            "c",
+            f"{MAY}, but no node of NodePool fixed, whose replicas are fixed, {OF_INFRA}",
+        ),
+        ([*MADE, node("c1", "c", labels={GROUPS[0]: "x"}, taints=[NOT_READY])], {}, "c", MAY),
+    ],
+)
+def test_a_zone_whose_pools_the_pod_does_not_tolerate(objects, spec, zone, said):
+    assert said == added(*objects, labels={ZONE: zone}, **spec)
 
 
 def test_a_change_that_adds_no_node_is_never_made_by_itself():

@@ -114,6 +114,16 @@ def test_default_constraints_of_a_trial_may_start_nodes():
     assert "  Karpenter may start nodes for new Pods with these constraints." in printed
 
 
+@pytest.mark.parametrize(("mode", "starts"), [("ScheduleAnyway", False), ("DoNotSchedule", True)])
+def test_cluster_autoscaler_starts_nodes_only_for_hard_constraints(mode, starts):
+    candidate = {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1", "effect": "PreferNoSchedule"}
+    nodes = [node(name, name[0], taints=[candidate]) for name in ("a1", "b1")]
+    audited = f"{DEFAULTS[:-1]}, defaultingMode: Audit}}".replace("ScheduleAnyway", mode)
+    printed = lines(*nodes, *deployment(), service(), of=policy(audited))
+
+    assert starts == ("  cluster-autoscaler may start nodes for new Pods with these constraints." in printed)
+
+
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
     objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
     said = "Of the workloads that exceed maxSkew, 1 exceeds only that of default constraints, if {} is in force."
