@@ -63,6 +63,7 @@ def deployments() -> Mapping[str, dict]:
     return {
         **{name: deployment(listed) for name, listed in constraints.items()},
         **{name: deployment(listed, labels=_LABELS) for name, listed in labels.items()},
+        "100 constraints, 50 terms, 50 expressions": _confined(deployment(many(100))),
         "20,000 owners": deployment(empty, ownerReferences=_OWNERS),
         "a long name of an owner": deployment(empty, ownerReferences=[_OWNERS[0] | controller]),
         "annotations of 250 KB": deployment(
@@ -80,6 +81,14 @@ def bound_pods() -> Mapping[str, dict]:
     """Return Pods with many terms and fields of node affinity."""
     sizes = ((50, 50), (51, 50), (20_000, 1), (1, 20_000))
     return {f"{n} terms, {m} fields": _bound([{"matchFields": [_NODE] * m}] * n) for n, m in sizes}
+
+
+def _confined(made: dict) -> dict:
+    """Return a Deployment whose node affinity asks for one value of many topology keys, many times."""
+    expressions = [{"key": topology_key(i), "operator": "In", "values": ["a"]} for i in range(50)]
+    terms = [{"matchExpressions": expressions}] * 50
+    made["spec"]["template"]["spec"]["affinity"] = {"nodeAffinity": {_TERMS: {"nodeSelectorTerms": terms}}}
+    return made
 
 
 def _bound(terms: list[dict]) -> dict:

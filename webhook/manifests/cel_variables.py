@@ -23,6 +23,7 @@ _VALUES = "1 + c.size() + c.?labelSelector.orValue({}).size() + c.?matchLabelKey
 _VALUES += f" + {_LABELS}.size() + {_EXPRESSIONS}.size()"
 _VALUES_OF_EXPRESSIONS = f"{_EXPRESSIONS}.map(e, e.size() + e.?values.orValue([]).size()).sum()"
 _GIVEN = ", ".join(f"'{key}': {'name' if key.endswith('-name') else repr('UID')}" for key in JOB_LABELS)
+_TERM = "t.?matchExpressions.orValue([])"  # The requirements on labels of a term of node affinity.
 _OF_OBJECT = {
     "template": "request.kind.kind == 'Pod' ? dyn(object) : request.kind.kind == 'PodTemplate' ? dyn(object).template"
     " : request.kind.kind == 'CronJob' ? dyn(object).spec.jobTemplate.spec.template : dyn(object).spec.template",
@@ -50,6 +51,12 @@ _OF_OBJECT = {
     " : {'controller-uid': 'UID', 'batch.kubernetes.io/controller-uid': 'UID'})[0]",
     # As the DaemonSet controller writes it into each Pod: each term asks for the same node by its name.
     "terms": f"variables.spec.?affinity.?nodeAffinity.?{REQUIRED_TERMS}.?nodeSelectorTerms.orValue([])",
+    # The keys for which each term asks for the same value.
+    "one_value_keys": f"variables.terms.size() == 0 || variables.terms.size() > {MOST_TEMPLATES}"
+    f" || variables.terms.exists(t, {_TERM}.size() > {MOST_TEMPLATES}) ? []"
+    f" : {_TERM.replace('t.', 'variables.terms[0].', 1)}.filter(e, e.operator == 'In' && e.values.size() == 1"
+    f" && variables.terms.all(t, {_TERM}.exists(o, o.key == e.key && o.operator == 'In' && o.values == e.values)))"
+    ".map(e, e.key)",
     "runs_on_one_node": f"variables.spec.?nodeName.orValue('') != '' || variables.terms.size() <= {MOST_TEMPLATES}"
     f" && variables.terms.all(t, t.?matchFields.orValue([]).size() <= {MOST_TEMPLATES})"
     " && [variables.terms.map(t, t.?matchFields.orValue([]).filter(f, f.operator == 'In').map(f, f.values[0]))].exists("

@@ -8,7 +8,7 @@ from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Need, Subject, rule
 from webhook.kubernetes.names import ZONE
-from webhook.kubernetes.workload import MOST_TEMPLATES
+from webhook.spread.affinity import ANY_NODE
 from webhook.spread.constraint import HARD, SOFT, Constraint
 from webhook.spread.new_pod import places_quickly
 
@@ -37,17 +37,12 @@ ROLLOUTS_STOP = "minDomains: once a domain is gone, each other takes only maxSke
         },
         "examples": [{"minDomains": 3}],
     },
-    # Node affinity leaves one domain if each of its terms names the same value of the key.
-    cel=f"""
-    variables.runs_on_one_node || variables.terms.size() > {MOST_TEMPLATES}
-      || variables.terms.exists(t, t.?matchExpressions.orValue([]).size() > {MOST_TEMPLATES})
-      || variables.constraints.all(c, c.whenUnsatisfiable != 'DoNotSchedule' || c.?minDomains.orValue(1) > 1
-        || variables.replicas <= c.maxSkew
-        || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys)
-        || c.topologyKey in variables.spec.?nodeSelector.orValue({{}})
-        || [variables.terms.map(t, t.?matchExpressions.orValue([]).filter(e,
-          e.key == c.topologyKey && e.operator == 'In' && e.values.size() == 1).map(e, e.values[0]))].exists(
-          of_terms, of_terms.all(v, v.size() > 0) && of_terms.flatten().distinct().size() == 1))
+    cel="""
+    variables.replicas < 2 || variables.constraints.all(c, c.whenUnsatisfiable != 'DoNotSchedule'
+      || c.?minDomains.orValue(1) > 1 || variables.replicas <= c.maxSkew
+      || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys)
+      || c.topologyKey in variables.spec.?nodeSelector.orValue({}) || c.topologyKey in variables.one_value_keys)
+      || variables.runs_on_one_node
     """,
     bad="maxSkew: 1",
     good="minDomains: 3",
@@ -71,11 +66,12 @@ def missing_min_domains(subject: Subject) -> Iterator[Cause]:
     In evenkeel lint, the maximum of an autoscaler among the manifests counts.
     """
     workload, keys = subject.workload, subject.keys("topologyKeys")
-    if workload.pinned or not subject.features.min_domains or not places_quickly(workload.pod_spec or {}):
+    if workload.pinned or not subject.features.min_domains:
         return
+    affinity = subject.pod.affinity if places_quickly(workload.pod_spec or {}) else ANY_NODE  # It may be very large.
     replicas = max(workload.replicas, workload.most_replicas or 0)
     for constraint in subject.hard:
-        allowed = subject.pod.affinity.values(constraint.topology_key)  # None: any
+        allowed = affinity.values(constraint.topology_key)  # None: any
         applies = not keys or constraint.topology_key in keys
         several = replicas > max(1, constraint.max_skew) and (allowed is None or len(allowed) > 1)
         if applies and several and constraint.min_domains == 1:
