@@ -41,7 +41,7 @@ from evenkeel.placement.subject import (
     of_new_pod,
     of_pod,
 )
-from evenkeel.placement.successors import changed_since, made_again, with_successors
+from evenkeel.placement.successors import changed_since, made_again, with_new_claims, with_successors
 from evenkeel.scheduler.pod_counts import FINISHED
 from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
 from evenkeel.simulate.controllers import SimulatedCluster
@@ -199,6 +199,8 @@ def _explained(
         successors = made_again([subject], tried.cycle, known.others, defaults, profiles)
         changes = remedies(tried.cycle, explanation.feasibility)
         fixes = with_successors(changes, successors, outdated=bool(changed))
+        if not changed and (renewed := with_new_claims(subject, tried.cycle, known.others)) is not None:
+            fixes = (*fixes, renewed)
     verdict, message = subject.verdict, explanation.message
     compared = message and verdict.reason == UNSCHEDULABLE_REASON and verdict.states_cause
     notes = (
@@ -286,15 +288,17 @@ def _helped(
     return helped(fixes, waiting if is_waiting else [], namespace, known.snapshot, known.features, profiles)
 
 
-def _rank(proposal: render.Proposal) -> tuple[bool, bool, tuple[int, int], float]:
+def _rank(proposal: render.Proposal) -> tuple[bool, bool, bool, tuple[int, int], float]:
     """
     Return the sort key of a proposal, the best first.
 
     Best is that for which nothing is to be changed, then changes in the cluster, then those after which most Pods run.
+    Last is one that loses data.
     """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
-    return not proposal.remedy.remade, proposal.remedy.where != NOW, _most_runs_first(proposal.runs), -ends
+    remedy = proposal.remedy
+    return remedy.loses_data, not remedy.remade, remedy.where != NOW, _most_runs_first(proposal.runs), -ends
 
 
 def _most_runs_first(runs: Runs | None) -> tuple[int, int]:

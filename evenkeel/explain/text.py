@@ -41,6 +41,7 @@ from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.nodes import NodeSet
 
 MOST_ROWS = 12
+LAST = "last, because the data of the claim is lost"
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 
 
@@ -485,12 +486,16 @@ def _commands(proposals: Sequence[Proposal]) -> Iterator[TextLine]:
 
 
 def _in_place(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
-    return [proposal for proposal in proposals if proposal.remedy.where == where]
+    return [proposal for proposal in proposals if _place(proposal.remedy) == where]
+
+
+def _place(remedy: Remedy) -> str:
+    return LAST if remedy.loses_data else remedy.where
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     """Yield each place where changes are made, with the changes, and what each comes to."""
-    titles = {NOW: "now", IN_TEMPLATE: _template(explained, _price(explained))}
+    titles = {NOW: "now", IN_TEMPLATE: _template(explained, _price(explained)), LAST: LAST}
     for where, title in titles.items():
         if proposals := _in_place(explained.proposals, where):
             yield title, [(proposal.remedy.change, _come_to(proposal, explained.stuck)) for proposal in proposals]
@@ -587,7 +592,7 @@ def as_json(explained: Explained) -> dict[str, object]:
         "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.states_cause else None,
         "remedies": [
             {
-                **fields(proposal.remedy, "change", "where", "nodes"),
+                **fields(proposal.remedy, "change", "where", "nodes", "loses_data"),
                 "rollout": _rollout_json(proposal.rollout),
                 "commands": [command_json(command) for command in proposal.commands],
                 **runs_json("runs", proposal.runs),

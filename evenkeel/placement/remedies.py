@@ -54,6 +54,7 @@ from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import without_pod
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import HardConstraints
+from webhook.findings.wording import first_of
 from webhook.kubernetes.likeness import REPLACED, likely_meant
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.spread.affinity import ANY_NODE
@@ -91,6 +92,7 @@ class Remedy(NamedTuple):
     also_now: bool = False  # Of two changes, one is in the template and one in the cluster.
     edits: tuple[ObjectEdit, ...] | None = None  # What kubectl does for it; None where a person has to find out more.
     remade: tuple[str, ...] = ()  # Names of waiting Pods that are deleted, and made again as in `cycle`.
+    loses_data: bool = False  # It deletes claims with their volumes.
 
 
 class Change(NamedTuple):
@@ -266,6 +268,9 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         for constraint in _hard(cycle):
             if constraint.topology_key not in misspelt:
                 yield partial(_labelled, key=constraint.topology_key)
+    for constraint in _hard(cycle):
+        if constraint.topology_key != HOSTNAME and "" in nodes.domains(constraint.topology_key):
+            yield partial(_relabelled, key=constraint.topology_key)
     for groups in (
         *(obstacle.groups for obstacle in obstacles(cycle, feasibility)),
         *volume_changes.in_the_way(cycle, feasibility),
@@ -296,7 +301,8 @@ def _places_of_new(cycle: Cycle) -> Iterator[tuple[NodeSet, str]]:
         key = ZONE
     by_domain = nodes.domains(key) if key else {"": nodes.all}
     for domain, members in islice(largest_first(by_domain, reached), MOST_REMEDIES):
-        yield members & reached, place_name(key, domain)
+        if domain or not key:  # Nobody adds a node to a zone without a name.
+            yield members & reached, place_name(key, domain)
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -465,24 +471,37 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
         for node in lacking_key:
             edit = ClusterEdit(("label", "node", node.name, f"{key}={node.name}"), (node.name,), (key, node.name))
             yield Variant(
-                f"label {node.name} with {key}={node.name}", _with_label(cycle, node, key, node.name), (edit,)
+                f"label {node.name} with {key}={node.name}", _with_label(cycle, (node,), key, node.name), (edit,)
             )
         return
-    what = key.rpartition("/")[2]
-    largest = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))
-    values = (*largest[:MOST_REMEDIES], NEW_NODE)
     for node in lacking_key:
-        labelled = {value: _with_label(cycle, node, key, value) for value in values}
-        helping = [value for value in values if feasible_nodes(labelled[value])]
-        words = f"label {node.name} with its {what} ({key})"
-        if helping:
-            value_names = [f"a new {what}" if value == NEW_NODE else value for value in helping]
-            only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(value_names)}"
-            yield Variant(f"{words}{only}", labelled[helping[0]])
+        yield from _with_right_label(cycle, (node,), key, f"label {node.name} with its")
 
 
-def _with_label(cycle: Cycle, node: SchedulerNode, key: str, value: str) -> Cycle:
-    return with_changed(cycle, replace(node, labels={**node.labels, key: value}))
+def _relabelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
+    """Label all nodes on which the key is empty: to kube-scheduler, this is a domain like any other."""
+    nodes = cycle.snapshot.nodes
+    blank = tuple(nodes.members(nodes.domains(key)[""]))
+    whose = "its" if len(blank) == 1 else "their"
+    yield from _with_right_label(
+        cycle, blank, key, f'in place of "", label {first_of((node.name for node in blank), 2)} with {whose}'
+    )
+
+
+def _with_right_label(cycle: Cycle, changed: Sequence[SchedulerNode], key: str, words: str) -> Iterator[Variant]:
+    """Label nodes with a value that a person has to find out; those with which it helps are named."""
+    by_value, what = cycle.snapshot.nodes.domains(key), key.rpartition("/")[2]
+    largest = sorted(filter(None, by_value), key=lambda value: (-by_value[value].bit_count(), value))
+    values = (*largest[:MOST_REMEDIES], NEW_NODE)
+    labelled = {value: _with_label(cycle, changed, key, value) for value in values}
+    if helping := [value for value in values if feasible_nodes(labelled[value])]:
+        value_names = [f"a new {what}" if value == NEW_NODE else value for value in helping]
+        only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(value_names)}"
+        yield Variant(f"{words} {what} ({key}){only}", labelled[helping[0]])
+
+
+def _with_label(cycle: Cycle, changed: Sequence[SchedulerNode], key: str, value: str) -> Cycle:
+    return with_changed(cycle, *[replace(node, labels={**node.labels, key: value}) for node in changed])
 
 
 def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:

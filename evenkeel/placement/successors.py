@@ -18,13 +18,15 @@ from evenkeel.objects.pod_templates import (
     template_of,
 )
 from evenkeel.objects.workload_object import IF_DELETED, WorkloadObject, reach_of_template, read_workload_object
+from evenkeel.placement.claims import claims_of
 from evenkeel.placement.created_pods import PodCreation, read_creation
 from evenkeel.placement.inferred_defaults import DefaultsOf, none_given
-from evenkeel.placement.kubectl_commands import deleting, read_template
+from evenkeel.placement.kubectl_commands import ClusterEdit, deleting, read_template
 from evenkeel.placement.remedies import NOW, Remedy
-from evenkeel.placement.subject import PlacementSubject, attempt, of_new_pod
+from evenkeel.placement.subject import PlacementSubject, attempt, expected_claim, of_new_pod
 from evenkeel.scheduler.framework import feasible_nodes
 from evenkeel.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
+from evenkeel.scheduler.storage import ClaimRef
 from webhook.kubernetes.fields import Raw, as_mapping, texts_at
 from webhook.kubernetes.kinds import APPS, KINDS
 from webhook.kubernetes.labels import labels_in
@@ -80,6 +82,57 @@ def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cyc
     return Remedy(words, NOW, nodes, cycle, edits=(deleting(namespace, *names),), remade=names)
 
 
+def with_new_claims(subject: PlacementSubject, cycle: Cycle, others: Mapping[ObjectKey, Raw]) -> Remedy | None:
+    """
+    Return the deletion of a StatefulSet's waiting Pod with claims that keep it off nodes, if a node takes the new one.
+
+    None if the StatefulSet does not make these claims, or nobody knows where the volumes of new ones would be: those of
+    a class that does not wait for the Pod.
+    """
+    pod, storage = subject.pod, cycle.storage
+    raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
+    if raw is None or ObjectRef.of(raw)[:2] != WITH_REVISIONS:
+        return None
+    owner = read_workload_object(raw)
+    if pod.terminating or owner.terminating or not _is_of(pod, owner) or not _has_ordinal(pod, owner):
+        return None
+    made = claims_of_set(owner.volume_claim_templates, owner.ref.name, pod.namespace, pod.ordinal)
+    new = {claim.name: claim for claim in (expected_claim(storage, raw_claim) for raw_claim in made)}
+    pinning = [
+        reach
+        for reach in claims_of(cycle)
+        if reach.name in new and reach.volume is not None and reach.nodes != cycle.snapshot.nodes.all
+    ]
+    for deleted in (*[[reach] for reach in pinning], pinning):  # One may be enough.
+        names = [reach.name for reach in deleted]
+        # Nobody else gets the old volumes.
+        old = [
+            replace(reach.volume, claim=ClaimRef(pod.namespace, reach.name, "gone"), available=False)
+            for reach in deleted
+            if reach.volume is not None
+        ]
+        changed = storage.with_claims([new[name] for name in names]).with_volumes(old)
+        tried = replace(cycle, snapshot=replace(cycle.snapshot, storage=changed))
+        waits = all(changed.waits(new[name]) for name in names)
+        if names and waits and (nodes := feasible_nodes(tried)):
+            claims = f"claim{'s' if len(names) > 1 else ''} {' and '.join(names)}"
+            edits = (
+                # A claim goes only once no Pod uses it.
+                ClusterEdit(("delete", "pvc", *names, "-n", pod.namespace, "--wait=false"), (pod.namespace, *names)),
+                deleting(pod.namespace, pod.name),
+            )
+            return Remedy(
+                f"delete {claims} and Pod {pod.name}, if the application rebuilds its data from others",
+                NOW,
+                tuple(cycle.snapshot.nodes.names(nodes)),
+                tried,
+                edits=edits,
+                remade=(pod.name,),
+                loses_data=True,
+            )
+    return None
+
+
 def with_successors(fixes: Sequence[Remedy], again: Remedy | None, *, outdated: bool = False) -> tuple[Remedy, ...]:
     """
     Put the deletion of Pods, if it helps, before other remedies; without those that change the template.
@@ -128,13 +181,16 @@ def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -
         return None
     if (owner.ref.api_version, owner.ref.kind) != WITH_REVISIONS:
         return owner if owner.owner is None else None  # What owns a ReplicaSet makes another for a new template.
-    update = owner.stateful_set_update
-    ordinals = range(update.first, owner.next_ordinal)
-    has_its_name = pod.name == f"{owner.ref.name}-{pod.ordinal}"
-    if not (has_its_name and pod.ordinal in ordinals and update.is_updated(pod.ordinal)):
+    if not _has_ordinal(pod, owner) or not owner.stateful_set_update.is_updated(pod.ordinal):
         return None
     is_current = pod.revision_hash and pod.revision_hash == owner.update_revision
     return None if is_current else owner
+
+
+def _has_ordinal(pod: PodObject, owner: WorkloadObject) -> bool:
+    """Whether a StatefulSet has a Pod of this name, so that it makes one again."""
+    ordinals = range(owner.stateful_set_update.first, owner.next_ordinal)
+    return pod.name == f"{owner.ref.name}-{pod.ordinal}" and pod.ordinal in ordinals
 
 
 def _is_of(pod: PodObject, owner: WorkloadObject) -> bool:

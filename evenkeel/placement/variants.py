@@ -11,6 +11,7 @@ from evenkeel.placement.kubectl_commands import ObjectEdit
 from evenkeel.scheduler.framework import Feasibility
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes, another
+from webhook.findings.wording import shown_name
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME
 from webhook.spread.constraint import Constraint
@@ -64,7 +65,7 @@ def first_key(constraints: Sequence[Constraint]) -> str:
 
 def place_name(key: str, domain: str) -> str:
     """Return a place in words such as `zone a`; "" without a topology key."""
-    return f"{key.rpartition('/')[2]} {domain}" if key else ""
+    return f"{key.rpartition('/')[2]} {shown_name(domain)}" if key else ""
 
 
 def refused(feasibility: Feasibility, *plugins: str) -> NodeSet:

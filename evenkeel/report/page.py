@@ -51,7 +51,7 @@ from evenkeel.report.waiting_pods import Waiting
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.simulate.constraint_words import constraint_words, unwritten
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import first_of, number_of
+from webhook.findings.wording import first_of, number_of, shown_name
 from webhook.kubernetes.fields import path_text
 from webhook.kubernetes.references import ObjectKey
 
@@ -97,9 +97,8 @@ def html(
 def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     summary = report.summary
     if summary.loss is not None and summary.loss.share is not None:
-        yield Tile(
-            share_text(summary.loss.share), f"of the Pods on nodes would be lost with zone {summary.loss.largest}"
-        )
+        lost = f"of the Pods on nodes would be lost with zone {shown_name(summary.loss.largest)}"
+        yield Tile(share_text(summary.loss.share), lost)
     numbers = [
         (summary.lost, "workloads that would lose every Pod with one zone"),
         (summary.waiting, "waiting Pods"),
@@ -152,7 +151,7 @@ def _zones(report: Report) -> list[Zone]:
             scaled(half, widest, WIDE_REPORT),
             scaled(fewer, widest, WIDE_REPORT),
         )
-        zones.append(Zone(zone, pods[zone], every, half, fewer, single, lengths))
+        zones.append(Zone(shown_name(zone), pods[zone], every, half, fewer, single, lengths))
     return zones
 
 
@@ -300,7 +299,9 @@ def _share(loss: ZoneLoss | None, lost: bool = False) -> dict[str, object]:
     """Return the share that one zone takes, and its bar; `lost`: it takes every one of several Pods, so it is red."""
     share = None if loss is None else loss.share
     return {
-        "share": None if loss is None or share is None else (share_text(share), loss.largest, scaled(share, 1, BAR)),
+        "share": None
+        if loss is None or share is None
+        else (share_text(share), shown_name(loss.largest), scaled(share, 1, BAR)),
         "no_share": NOT_KNOWN if loss is None else "no zone",
         "lost": lost,
     }
@@ -420,7 +421,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
 def _by_domain(counted: DomainCounts, closed: Collection[str]) -> Iterator[tuple[str, int, str]]:
     closed = frozenset(closed)
     for value in sorted(counted.eligible):
-        yield value, counted.match_num(value), "no node takes these Pods" if value in closed else ""
+        yield shown_name(value), counted.match_num(value), "no node takes these Pods" if value in closed else ""
 
 
 def _by_number(counted: DomainCounts) -> Iterator[tuple[str, int, str]]:

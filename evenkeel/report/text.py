@@ -15,7 +15,7 @@ from evenkeel.terminal.json_forms import fields, finding_json, form
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, range_of
+from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, range_of, shown_name
 from webhook.kubernetes.references import Scaling
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER
 from webhook.spread.constraint import HARD
@@ -207,7 +207,7 @@ def _loss(loss: ZoneLoss | None) -> str:
         return NOT_KNOWN
     if loss.share is None:
         return "-"
-    return Styled(Look.WARNING if loss.share == 1 else "", f"{loss.share:.0%} ({one_line(loss.largest, 24)})")
+    return Styled(Look.WARNING if loss.share == 1 else "", f"{loss.share:.0%} ({shown_name(loss.largest, 24)})")
 
 
 def _spread(spread: Spread) -> tuple[str, str, str]:
@@ -232,12 +232,12 @@ def _domains(spread: Spread) -> str:
     if not counted.eligible:
         return "no domain"
     if len(counted.eligible) <= SHOWN_DOMAINS:
-        return ", ".join(f"{one_line(value, 40)} {counted.match_num(value):,}" for value in sorted(counted.eligible))
-    most = min(counted.counts, key=lambda value: (-counted.counts[value], value), default="")
+        return ", ".join(f"{shown_name(value, 40)} {counted.match_num(value):,}" for value in sorted(counted.eligible))
+    most = min(counted.counts, key=lambda value: (-counted.counts[value], value), default=None)
     fewest = 0 if len(counted.counts) < len(counted.eligible) else min(counted.counts.values())
-    if not most:
+    if most is None:
         return f"no Pods in {len(counted.eligible):,} domains"
-    return f"{fewest:,} to {counted.counts[most]:,} ({one_line(most, 40)}) in {len(counted.eligible):,} domains"
+    return f"{fewest:,} to {counted.counts[most]:,} ({shown_name(most, 40)}) in {len(counted.eligible):,} domains"
 
 
 def _remarks(spread: Spread, idle: str) -> Iterator[str]:
@@ -427,7 +427,7 @@ def _summary_json(summary: ReportSummary) -> dict[str, object]:
 def _largest_json(loss: ZoneLoss | None) -> dict[str, object]:
     share = None if loss is None else loss.share
     return {
-        "largestZone": None if loss is None else loss.largest or None,
+        "largestZone": None if loss is None or loss.share is None else loss.largest,
         "largestZoneShare": None if share is None else round(share, 4),
     }
 

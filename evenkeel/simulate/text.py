@@ -32,7 +32,7 @@ from evenkeel.simulate.results import (
 from evenkeel.simulate.run import Plan
 from evenkeel.simulate.step import DRAIN, OF_NODES, TAINT, Step
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns, restyled
-from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line
+from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, shown_name
 
 BAR_WIDTH = 40  # characters of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
@@ -401,21 +401,20 @@ def counting_lines(constraint: ConstraintResult) -> Iterator[str]:
         yield layouts_line(constraint)
     counts = constraint.uncounted
     selects_none = counts.unselected == counts.running
-    why_none = "an empty selector counts no Pod" if constraint.selector == "{}" else "the selector matches none"
-    yield from _uncounted(
-        counts.unselected, counts.running, why_none if selects_none else "the selector does not match"
-    )
-    yield from _uncounted(counts.outside, counts.running, LEFT_OUT)
+    why_none = "its selector is empty" if constraint.selector == "{}" else "its selector matches none"
+    yield from _uncounted(constraint, counts.unselected, why_none if selects_none else "its selector does not match")
+    yield from _uncounted(constraint, counts.outside, LEFT_OUT)
     yield from too_few_domains(constraint, constraint.eligible_domains)
     if constraint.spreads_nothing:
         yield spreads_nothing(constraint.spreads_nothing)
 
 
-def _uncounted(number: Range, running: Range, why: str) -> Iterator[str]:
+def _uncounted(constraint: ConstraintResult, number: Range, why: str) -> Iterator[str]:
+    running, name = constraint.uncounted.running, f"constraint {constraint.index}"
     if number.most and number == running:
-        yield f"{_counted(running, 'Pod runs', 'Pods run')}, none is counted: {why}"
+        yield f"{_counted(running, 'Pod runs', 'Pods run')}, and {name} counts none: {why}"
     elif number.most:
-        yield f"{range_text(number)} of {range_text(running)} running Pods {_are(number.most)} not counted: {why}"
+        yield f"{name} does not count {range_text(number)} of {range_text(running)} running Pods: {why}"
 
 
 def layouts_line(constraint: ConstraintResult) -> str:
@@ -442,11 +441,11 @@ def _layout(layout: Layout) -> str:
 def domain_rows(constraint: ConstraintResult) -> Iterator[DomainResult]:
     """Yield a row for each domain; where there are many, one for those that are alike, the most Pods first."""
     if len(constraint.domains) <= MOST_ROWS:
-        yield from (replace(row, value=one_line(row.value, NAME_LIMIT)) for row in constraint.domains)
+        yield from (replace(row, value=shown_name(row.value)) for row in constraint.domains)
         return
     alike: dict[tuple[Range, Range], list[str]] = {}
     for row in constraint.domains:
-        alike.setdefault((row.pods, row.unreachable), []).append(one_line(row.value, NAME_LIMIT))
+        alike.setdefault((row.pods, row.unreachable), []).append(shown_name(row.value))
     ordered = sorted(alike.items(), key=lambda row: [(-n.most, -n.most_likely, -n.least) for n in row[0]])
     for (pods, unreachable), names in ordered[:MOST_ROWS]:
         more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""

@@ -462,6 +462,26 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     assert {"object": named, "operations": ({"op": "remove", "path": "/a"},)} == written["patch"]
 
 
+def test_a_change_that_loses_data_is_last_and_has_no_command_in_the_text():
+    cycle = attempted(node("n1"))
+    changes = [Remedy("x", NOW, ("n1",), cycle, loses_data=True), Remedy("y", IN_TEMPLATE, ("n2",), cycle)]
+    delete = Command(("delete", "pvc", "data"))
+    one = proposing(explained(node("n1", cpu="0"), remedies=changes), commands=[[delete], []])
+    shown = lines(one)
+
+    assert ["last, because the data of the claim is lost", "x   -> n1"] == shown[shown.index("y   -> n2") + 1 :][:2]
+    assert str(delete) not in shown
+    assert [True, False] == [remedy["losesData"] for remedy in as_json(one)["remedies"]]
+
+
+def test_a_domain_without_a_name_is_shown():
+    nodes = [node("n1", "a"), node("n2", labels={"topology.kubernetes.io/zone": ""})]
+    one = explained(*nodes, running("n1"), constraints=[spread()])
+
+    assert '""        0   0 + 1 - 0 = 1             1   passes' in lines(one)
+    assert ["", "a"] == [domain["value"] for domain in as_json(one)["constraints"][0]["domains"]]
+
+
 def test_how_many_of_the_pods_that_wait_run_after_a_change():
     cycle = attempted(node("n1"))
     changes = [Remedy(name, NOW, ("n1",), cycle) for name in "abc"]

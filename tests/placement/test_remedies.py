@@ -279,6 +279,29 @@ def test_a_node_gets_the_zone_in_which_it_is_and_no_invented_one():
     ]
 
 
+def blank(name, **spec):
+    return node(name, labels={ZONE: ""}, **spec)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ([blank("x1", taints=[INFRA])], "x1 with its zone"),
+        ([blank("x1", cpu="0")], "x1 with its zone"),
+        ([blank("x1", taints=[INFRA]), blank("x2", cpu="0")], "x1, x2 with their zone"),
+    ],
+    ids=["tainted", "full", "two together"],
+)
+def test_a_zone_without_a_name_is_put_right_and_gets_no_node(nodes, words):
+    there = [node("a1", "a"), node("b1", "b"), running("a1", **OWNED), running("b1", **OWNED)]
+    changes = found(attempted(*there, *nodes, constraints=[spread()]))
+    (label,) = [change for _, change in changes if "label" in change]
+
+    assert f'in place of "", label {words} ({ZONE}), only if its zone is a or b' == label
+    assert {"a1", "b1"} == changes[NOW, label]
+    assert [] == [change for _, change in changes if "add" in change and 'zone ""' in change]
+
+
 def test_a_node_more_is_as_large_as_it_must_be():
     cycle = attempted(node("small", "a", cpu="1"), node("large", "a", cpu="4"), running("large", "3"), cpu="2")
 

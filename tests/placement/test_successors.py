@@ -6,12 +6,12 @@ import pytest
 
 from evenkeel.placement.remedies import NOW, remedies
 from evenkeel.placement.subject import attempt, of_pod
-from evenkeel.placement.successors import changed_since, made_again, with_successors
+from evenkeel.placement.successors import changed_since, made_again, with_new_claims, with_successors
 from evenkeel.scheduler.framework import find_feasible
 from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import owned_by, pod, workload
-from tests.support.claims import claim, storage_class, volume
-from tests.support.placing import node, requesting
+from tests.support.claims import claim, storage_class, using, volume
+from tests.support.placing import node, requesting, running, spread
 from webhook.kubernetes.features import LATEST
 from webhook.kubernetes.references import ObjectRef
 
@@ -151,6 +151,73 @@ def test_nothing_is_to_be_changed_in_the_template_then():
     assert (remedy, *(fix for fix in fixes if fix.where == NOW)) == with_successors(fixes, remedy)
     assert () == with_successors([fix for fix in fixes if fix.where != NOW], None, outdated=True)
     assert (remedy,) == with_successors([*fixes, remedy], None, outdated=True)
+
+
+SLOW = storage_class("slow", mode="Immediate")
+TEMPLATES = [{"metadata": {"name": name}, "spec": claim("x")["spec"]} for name in ("data", "log")]
+ZONES = [node("a1", "a"), node("b1", "b"), node("c1", "c")]
+
+
+def renewed(*objects, templates=TEMPLATES[:1], waiting=None, claims=("data-web-1",), on=("a1", "b1"), of=None):
+    """What is tried of a Pod of a StatefulSet that is spread over three zones, of which two have a Pod."""
+    made_by = of or owner(volumeClaimTemplates=templates)
+    waiting = waiting or old(**using(*claims), nodeSelector={}, topologySpreadConstraints=[spread()])
+    others = {ObjectRef.of(made_by).key: made_by}
+    subject = of_pod(waiting, others)
+    running_pods = [running(name, labels={"app": "web"}) for name in on]
+    snapshot = from_objects([*ZONES, storage_class(), SLOW, *running_pods, *objects], LATEST)
+    return with_new_claims(subject, attempt(subject, snapshot, LATEST).cycle, others)
+
+
+def in_zone(zone, name="data-web-1", of_class="fast"):
+    return [claim(name, f"pv-{name}", of_class=of_class), volume(f"pv-{name}", zone, of=name, of_class=of_class)]
+
+
+@pytest.mark.parametrize("zone", ["b", "z"], ids=["which the constraint refuses", "without a node"])
+def test_a_claim_that_keeps_a_pod_in_a_zone_is_deleted_with_it(zone):
+    remedy = renewed(*in_zone(zone))
+
+    assert "delete claim data-web-1 and Pod web-1, if the application rebuilds its data from others" == remedy.change
+    assert (NOW, ("c1",), ("web-1",), True) == (remedy.where, remedy.nodes, remedy.remade, remedy.loses_data)
+    assert [
+        ("delete", "pvc", "data-web-1", "-n", "shop", "--wait=false"),
+        ("delete", "pod", "web-1", "-n", "shop"),
+    ] == [edit.arguments for edit in remedy.edits]
+
+
+def test_no_more_claims_are_deleted_than_keep_the_pod_off():
+    names = ("data-web-1", "log-web-1")
+    both, one = (renewed(*in_zone("b"), *in_zone(zone, names[1]), templates=TEMPLATES, claims=names) for zone in "bc")
+
+    assert "delete claims data-web-1 and log-web-1 and Pod web-1" == both.change.partition(",")[0]
+    assert "delete claim data-web-1 and Pod web-1" == one.change.partition(",")[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"templates": []},
+        {"templates": [{"metadata": {"name": "data"}, "spec": claim("x", of_class="slow")["spec"]}]},
+        {"of": owner("ReplicaSet", volumeClaimTemplates=TEMPLATES)},
+        {"of": owner(replicas=1, volumeClaimTemplates=TEMPLATES)},
+        {"of": with_metadata(owner(volumeClaimTemplates=TEMPLATES), **GOING)},
+        {"waiting": old(**using("data-web-1"), nodeSelector={}, containers=requesting("9"))},
+    ],
+    ids=[
+        "a claim that it does not make",
+        "a class that makes a volume anywhere",
+        "no StatefulSet",
+        "scaled down",
+        "its StatefulSet goes",
+        "no node has room",
+    ],
+)
+def test_a_claim_whose_deletion_does_not_help_or_that_nobody_makes_again(given):
+    assert renewed(*in_zone("b"), **given) is None
+
+
+def test_a_pod_that_its_claims_keep_off_no_node():
+    assert renewed(claim("data-web-1", "pv"), volume("pv", of="data-web-1")) is None
 
 
 def of_deployment(**newer):

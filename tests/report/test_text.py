@@ -41,6 +41,15 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
     ] == found[-2:]
 
 
+def test_a_zone_without_a_name_is_shown():
+    there = [*ZONES, node("x1", labels={ZONE: ""}), *deployment(constraint()), *pods("x1", "x1", "a1")]
+    row = next(line for line in lines(*there, titles=Titles()) if "zone hard" in line)
+
+    assert '67% ("")' in row
+    assert row.endswith('"" 2, a 1, b 0, c 0')
+    assert "" == json.loads(dumped(as_json(report(*there), Titles())))["workloads"][0]["largestZone"]
+
+
 @pytest.mark.parametrize(
     ("replicas", "on", "shown"),
     [

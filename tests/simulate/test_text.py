@@ -218,11 +218,11 @@ def test_outcomes_are_those_of_all_domains_together(outcomes, total, said):
 @pytest.mark.parametrize(
     ("running", "unselected", "outside", "said"),
     [
-        ((6, 6, 6), (6, 6, 6), (0, 0, 0), "6 Pods run, none is counted: the selector matches none"),
-        ((1, 1, 1), (1, 1, 1), (0, 0, 0), "1 Pod runs, none is counted: the selector matches none"),
-        ((6, 6, 6), (1, 2, 2), (0, 0, 0), "2 (1–2) of 6 running Pods are not counted: the selector does not match"),
-        ((6, 6, 6), (0, 0, 0), (1, 1, 1), "1 of 6 running Pods is not counted: on nodes that lack a topologyKey, or"),
-        ((6, 6, 6), (0, 0, 0), (6, 6, 6), "6 Pods run, none is counted: on nodes that lack a topologyKey, or"),
+        ((6, 6, 6), (6, 6, 6), (0, 0, 0), "6 Pods run, and constraint 0 counts none: its selector matches none"),
+        ((1, 1, 1), (1, 1, 1), (0, 0, 0), "1 Pod runs, and constraint 0 counts none: its selector matches none"),
+        ((6, 6, 6), (1, 2, 2), (0, 0, 0), "constraint 0 does not count 2 (1–2) of 6 running Pods: its selector "),
+        ((6, 6, 6), (0, 0, 0), (1, 1, 1), "constraint 0 does not count 1 of 6 running Pods: on nodes that lack a"),
+        ((6, 6, 6), (0, 0, 0), (6, 6, 6), "6 Pods run, and constraint 0 counts none: on nodes that lack a"),
     ],
 )
 def test_pods_that_no_domain_counts_are_told(running, unselected, outside, said):
@@ -235,7 +235,7 @@ def test_pods_that_no_domain_counts_are_told(running, unselected, outside, said)
 def test_an_empty_selector_counts_none():
     objects = [*nodes("a=1"), *deployment(constraint(labelSelector={}), replicas=2, on=["a1", "a1"])]
 
-    assert "    2 Pods run, none is counted: an empty selector counts no Pod" in lines(*one(objects, "scale=3"))
+    assert "    2 Pods run, and constraint 0 counts none: its selector is empty" in lines(*one(objects, "scale=3"))
 
 
 def test_too_few_domains_for_min_domains_are_told_as_explain_does():

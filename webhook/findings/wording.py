@@ -40,6 +40,11 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def shown_name(name: str, limit: int = NAME_LIMIT) -> str:
+    """Return a name in one line; an empty one, such as that of a zone, as `""`."""
+    return one_line(name, limit) or '""'
+
+
 def number_of(number: int, noun: str, several: str = "") -> str:
     """Return `1 Pod` or `2,000 Pods`; `several` is the plural, if that is not the noun and an s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
@@ -225,7 +230,7 @@ def some(names: Iterable[str], most: int = 3) -> str:
 def first_of(names: Iterable[str], most: int = 5, limit: int = LINE_LIMIT) -> str:
     """Return the first `most` names as they come, each cut at `limit`, and how many more there are."""
     all_names = list(names)
-    shown = ", ".join(one_line(name, limit) for name in all_names[:most])
+    shown = ", ".join(shown_name(name, limit) for name in all_names[:most])
     return f"{shown} and {len(all_names) - most:,} more" if len(all_names) > most else shown
 
 

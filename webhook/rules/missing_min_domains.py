@@ -80,9 +80,7 @@ def missing_min_domains(subject: Subject) -> Iterator[Cause]:
             yield Cause(subject.at(constraint, "minDomains"), message, "none", "2 or more", fix, edit)
 
 
-def _repair(
-    subject: Subject, constraint: Constraint, allowed: frozenset[str] | None
-) -> tuple[str | None, Edit | None]:
+def _repair(subject: Subject, constraint: Constraint, allowed: frozenset[str] | None) -> tuple[str | None, Edit | None]:
     """Return the fix, in words and as an edit; no edit if the policy names no number."""
     repairs = Repairs(subject)
     pair = repairs.pairs[constraint.index]
