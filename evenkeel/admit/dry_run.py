@@ -15,7 +15,7 @@ from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.kubernetes.features import Features
-from webhook.kubernetes.fields import as_mapping, children, pointer_parts, value_at, with_value
+from webhook.kubernetes.fields import as_list, as_mapping, children, pointer_parts, value_at, with_value
 from webhook.kubernetes.kinds import BUILT_IN_KINDS, CONSTRAINTS_PATH, FIELD, Kind, find_kinds
 from webhook.kubernetes.labels import labels_of
 from webhook.kubernetes.names import TOPOLOGY_LABELS
@@ -24,6 +24,7 @@ from webhook.spread.constraint import as_stored
 from webhook.spread.validation import validate
 
 NEW_UID = "new"
+_OWN_FIELDS = ("topologyKey", "whenUnsatisfiable", "maxSkew")
 
 
 class Applied(NamedTuple):
@@ -144,14 +145,27 @@ def mentions_constraints(obj: object) -> bool:
     return any(places_of_constraints(obj))
 
 
-def places_of_constraints(obj: object) -> Iterator[list[object]]:
-    """Yield each list of constraints anywhere in an object, but for empty ones."""
+def places_of_constraints(obj: object) -> Iterator[object]:
+    """Yield each value of the field anywhere in an object that is a list, a constraint, or an object of either."""
     level = [obj]
     while level:
         for value in level:
-            if isinstance(value, dict) and value.get(FIELD) and isinstance(value[FIELD], list):
+            if isinstance(value, dict) and _holds_constraints(value.get(FIELD)):
                 yield value[FIELD]
         level = [child for value in level for child in children(value)]
+
+
+def _holds_constraints(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value)
+    return is_constraint(value) or any(
+        is_constraint(item) for child in children(value) for item in (child, *as_list(child))
+    )
+
+
+def is_constraint(value: object) -> bool:
+    """Return whether a value has a field of a constraint; the schema of constraints has objects in place of values."""
+    return isinstance(value, dict) and any(isinstance(value.get(name), str | int) for name in _OWN_FIELDS)
 
 
 def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:

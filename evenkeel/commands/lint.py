@@ -13,7 +13,8 @@ To suppress a rule on a line, write a comment on that line or on the line above:
 A file .evenkeel.yaml can set the same as the options. It lies at the top of the git repository, or in the folder that
 you name.
 
-Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
+Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, a file that cannot be read, or nothing to
+judge.
 """
 
 # A hook starts lint for each commit: what few runs need is imported in the functions that need it.
@@ -40,6 +41,7 @@ from evenkeel.lint.configuration import (
 )
 from evenkeel.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
 from evenkeel.lint.gitignore import Ignore, parse_gitignore
+from evenkeel.lint.openshift import with_openshift
 from evenkeel.lint.other_files import OtherFiles
 from evenkeel.lint.overlays import Overlays
 from evenkeel.lint.results import JudgedFile, LintSummary
@@ -94,6 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="set the severity of a rule, or ignore; repeatable",
     )
     inputs.add_fail_on_argument(parser)
+    parser.add_argument(
+        "--allow-none",
+        action="store_true",
+        help="exit with 0 if there is no Kubernetes object and no constraint to judge",
+    )
     parser.add_argument(
         "--build",
         choices=BUILD_CHOICES,
@@ -161,6 +168,8 @@ def run(args: argparse.Namespace) -> int:
         session.summary.repaired += repaired
     except WorkerDied as error:
         raise UsageError(str(error)) from error
+    if session.summary.holds_nothing and not args.allow_none:
+        raise UsageError(lint_text.nothing_to_judge(session.summary))
     if args.write_baseline:
         return _write_baseline(args, session)
     if unused := session.unused_entries():
@@ -273,6 +282,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     source = sources.source(args)
     features = _features(args, source)
     policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
+    policy = replace(policy, kinds=with_openshift(policy.kinds))
     if args.policy:  # a policy on the command line wins over the configuration
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
     policy = _with_severities(policy, in_file, f"{configured.file}: rules.")

@@ -127,10 +127,9 @@ def _in_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
         return
     below = parts[parts.index(FIELD) + 1 :]
     # Further down, a number or "-" leads into a list with items that are not known.
-    if len(below) > MOST_FRAGMENT_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):
-        return
-    if not below:
-        yield Fragment((i, "value"), value if isinstance(value, list) else [])
+    is_known = len(below) <= MOST_FRAGMENT_FIELDS and not any(part == "-" or part.isdigit() for part in below[1:])
+    if not below or not is_known:
+        yield Fragment((i, "value"), value if not below and isinstance(value, list) else [])
     else:
         constraint = with_value({}, tuple(below[1:]), value)  # with this field alone
         yield Fragment((i, "value"), [constraint], (0, *below[1:]))

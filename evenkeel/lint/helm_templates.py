@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from evenkeel.lint.openshift import TEMPLATE_API
 from webhook.findings.finding import Finding
 from webhook.kubernetes.fields import as_list, as_mapping, texts_within, value_at
 from webhook.kubernetes.kinds import FIELD, FurtherKinds, Kind, Kinds
@@ -67,6 +68,8 @@ def should_parse(text: str, file: str, error: DocumentError, named: bool = False
 
 def advice_for_template(text: str) -> str:
     """Return advice on what to lint instead of a text with placeholders."""
+    if TEMPLATE_API in text:
+        return "process it first: oc process --local -f FILE -o yaml | evenkeel lint -"
     if "{{" in text:
         return "render it first: helm template CHART | evenkeel lint -"
     if "${" in text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -26,8 +27,10 @@ from evenkeel.lint.notes import (
     BUILT,
     KIND_NOT_JUDGED,
     LABELS_UNKNOWN,
+    OWNED,
     PATCH,
     REPEATED_KEY,
+    SKIPPED_NAMESPACE,
     SYSTEM_NAMESPACE,
     UNREAD,
     UNRENDERED_TEMPLATE,
@@ -35,6 +38,7 @@ from evenkeel.lint.notes import (
     Note,
 )
 from evenkeel.lint.open_fields import OpenFields
+from evenkeel.lint.openshift import as_object, configures_monitoring, objects_in
 from evenkeel.lint.places import in_lines, placed
 from evenkeel.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from evenkeel.lint.spans import Span
@@ -50,16 +54,21 @@ from webhook.admission.review import review
 from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
-from webhook.kubernetes.documents import items_of, read_documents
-from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, value_at, with_value
+from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, texts_within, value_at, with_value
 from webhook.kubernetes.kinds import FIELD, NAMESPACE, Kind, Kinds, find_kinds
+from webhook.kubernetes.names import SKIP_LABEL
 from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.scalars import DocumentError, Repeated
 from webhook.kubernetes.workload import Workload, scaling_of
 from webhook.spread.new_pod import PLACING
 
-IDLE_SWITCH = "idle-switch"
+IDLE_SWITCH, CRD = "idle-switch", "CustomResourceDefinition"
+_FIELD_IN_TEXT = re.compile(rf"""{FIELD}\\?["']?[ \t]*:""")
 NEVER_SENT = "the webhook gets none of them; --include-system judges them"
+NOT_SKIPPED = f"without the label {SKIP_LABEL} of their namespace they are judged"
+OF_TEXT = "write the text to a file, and lint that"
+OF_OWNER = "their constraints come from their owners: lint these"
 BUILD, NO_BUILD = "judge the built objects: --build auto", "the kustomization was not built"
 RENDER = "render it first: helm template CHART | evenkeel lint -"
 
@@ -151,6 +160,7 @@ class _File:
         elif not chunk.within and (self._is_manifest or should_parse(chunk.text, file, error, self._is_named)):
             self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
         elif chunk.within or self._is_named or chunk.may_have_constraints:
+            self._count(int(chunk.may_have_constraints))
             self.result.notes.append(unread(file, line, column, error.message))
 
     def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
@@ -170,7 +180,7 @@ class _File:
         unlocated, texts = list[_Unlocated](), list[_JudgedText]()
         before = self._passed_over
         for number, document in enumerate(documents):
-            for path, obj in items_of(document):
+            for path, obj in objects_in(document):
                 if not _is_object(obj):
                     ref, every_text = carrier, self.result.file.endswith(KUSTOMIZATIONS)
                 else:
@@ -179,10 +189,12 @@ class _File:
                     twice = [repetition for repetition in repeated if _concerns(repetition, number, path)]
                     if twice and not self._may_be_judged(chunk, obj, path, twice):
                         continue
-                    if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
+                    ref = ObjectRef.of(obj)
+                    carries = carries_texts(str(obj["kind"])) or configures_monitoring(ref)
+                    if not carries or find_kinds(obj, self.terms.policy.kinds):
                         unlocated += (part._replace(document=number, path=path) for part in self._object(obj, chunk))
                         continue
-                    ref, every_text = ObjectRef.of(obj), True
+                    every_text = True
                 if chunk.may_have_constraints:
                     document_parts = [*fragments_in(obj, every_text)]
                     within = (part for part in document_parts if isinstance(part, TextWithin))
@@ -207,6 +219,8 @@ class _File:
                 except DocumentError as error:
                     self._unreadable(inner, error)
                     continue
+                if carrier is not None and configures_monitoring(carrier):
+                    documents = tuple(as_object(carrier, document) for document in documents)
                 if path[-1] == FIELD:
                     self._judge_lists(inner, documents, carrier)
                 else:
@@ -245,7 +259,7 @@ class _File:
         passed_over = why == UNRENDERED_TEMPLATE and done == "passed over" and chunk.may_have_constraints
         if passed_over or why == KIND_NOT_JUDGED:
             self._count(1)
-        if why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE):
+        if why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE, SKIPPED_NAMESPACE, OWNED):
             self._passed_over += 1
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
@@ -298,9 +312,8 @@ class _File:
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:
             yield from self._switches_of_namespace(written, chunk)
-            if chunk.may_have_constraints and mentions_constraints(obj):
-                what = f"{obj['apiVersion']} {obj['kind']} with constraints"
-                self._note(chunk, KIND_NOT_JUDGED, what, "not judged", advice_for_kind(str(obj["kind"])))
+            if chunk.may_have_constraints:
+                self._note_unknown_kind(chunk, obj)
             if (autoscaler := read_autoscaler(obj, terms.namespace)) is not None:
                 self._autoscalers.append(autoscaler)
             return
@@ -308,7 +321,7 @@ class _File:
         workloads = request.workloads
         if not workloads:
             self._note_other_places(obj, chunk, kinds[0], ())
-        if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
+        if not self._is_judged(chunk, workloads):
             return
         unsettled = self._unsettled(chunk, request)
         if unsettled.labels_unknown:
@@ -348,7 +361,9 @@ class _File:
     def _unsettled(self, chunk: Chunk, request: AdmissionRequest) -> OpenFields:
         """Return what kustomize and templates may change; add a note on it if there are constraints."""
         file, workloads = self.result.file, request.workloads
-        is_known_patch = chunk.within or file in self.terms.patches
+        is_known_patch = (
+            chunk.within and not configures_monitoring(ObjectRef.of(request.obj))
+        ) or file in self.terms.patches
         patch = is_known_patch or any(is_patch(workload, request.obj) for workload in workloads)
         change = self._kustomized.change
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
@@ -370,6 +385,14 @@ class _File:
             asks = judged and (always or workload.has_constraints)
             self._workloads.append(standing(workload, request.obj, self.terms.features, asks))
 
+    def _note_unknown_kind(self, chunk: Chunk, obj: Mapping[str, object]) -> None:
+        """Note that an object of a kind that is not known has constraints."""
+        what = f"{obj['apiVersion']} {obj['kind']} with constraints"
+        if mentions_constraints(obj):
+            self._note(chunk, KIND_NOT_JUDGED, what, "not judged", advice_for_kind(str(obj["kind"])))
+        elif _has_text_with_constraints(obj):
+            self._note(chunk, KIND_NOT_JUDGED, f"{what} in a text", "not judged", OF_TEXT)
+
     def _note_other_places(
         self, obj: Mapping[str, object], chunk: Chunk, kind: Kind, workloads: Sequence[Workload]
     ) -> None:
@@ -383,16 +406,25 @@ class _File:
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"
                 self._note(chunk, KIND_NOT_JUDGED, what, "not judged there", advice_for_kind(str(obj["kind"])))
 
-    def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
-        """Return whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
-        if not workloads or (workloads[0].uid and made_by_controller(workloads[0])):
+    def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload]) -> bool:
+        """Return whether the webhook would judge the workloads of an object; count those that are passed over."""
+        if not workloads:
             return False
-        if never_sent:
-            required = self.terms.policy.judges_without_constraints
-            if required or any(workload.has_constraints for workload in workloads):
-                self._note(chunk, SYSTEM_NAMESPACE, f"object in {workloads[0].namespace}", "passed over", NEVER_SENT)
-            return False
-        return True
+        first, policy = workloads[0], self.terms.policy
+        labels = self.terms.namespace_labels(first.namespace) or {}
+        if first.uid and first.owner is not None and made_by_controller(first):
+            why, what, advice = OWNED, f"object of a {first.owner.kind}", OF_OWNER
+        elif first.namespace in self.terms.never_sent:
+            why, what, advice = SYSTEM_NAMESPACE, f"object in {first.namespace}", NEVER_SENT
+        elif labels.get(SKIP_LABEL) == "true":
+            why, what, advice = SKIPPED_NAMESPACE, f"object in {first.namespace}", NOT_SKIPPED
+        else:
+            return True
+        places = sum(workload.has_constraints for workload in workloads)
+        if places or (policy.judges_without_constraints and why == SYSTEM_NAMESPACE):
+            self._count(places)
+            self._note(chunk, why, what, "passed over", advice)
+        return False
 
     def _findings(
         self,
@@ -460,6 +492,8 @@ class _File:
     def _located(self, chunk: Chunk, unplaced: _Unlocated, root: Span) -> Located:
         address = Address(chunk.start, chunk.end, unplaced.document, unplaced.path)
         finding, ref = unplaced.finding, unplaced.object
+        if chunk.within:
+            finding = finding._replace(edit=None)
         return placed(self.result.file, self.lines, chunk, root, address, finding, ref, unplaced.identity)
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
@@ -471,6 +505,12 @@ class _File:
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("apiVersion", "kind"))
+
+
+def _has_text_with_constraints(obj: Mapping[str, object]) -> bool:
+    """Return whether an object, such as a ConfigMap, has a text with constraints; texts of a CRD only describe them."""
+    members = (member for name, member in obj.items() if name != "metadata" and obj["kind"] != CRD)
+    return any(_FIELD_IN_TEXT.search(text) for member in members for text in texts_within(member))
 
 
 def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:

@@ -14,10 +14,13 @@ from webhook.findings.wording import first_of, number_of
 UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
 REPEATED_KEY, UNREAD, NOT_BUILT = "duplicateKey", "unreadable", "build"
 VALUES, BUILT, LABELS_UNKNOWN = "values", "kustomization", "namespaceLabels"
+SKIPPED_NAMESPACE, OWNED = "skippedNamespace", "owned"
 _NOTED = {  # one, and several
     UNRENDERED_TEMPLATE: ("template", "templates"),
     PATCH: ("kustomize patch", "kustomize patches"),
     SYSTEM_NAMESPACE: ("object in a system namespace", "objects in system namespaces"),
+    SKIPPED_NAMESPACE: ("object in a namespace that evenkeel skips", "objects in namespaces that evenkeel skips"),
+    OWNED: ("object of a controller", "objects of controllers"),
     REPEATED_KEY: ("duplicate key", "duplicate keys"),
     NOT_BUILT: ("build", "builds"),
     UNREAD: ("unreadable text", "unreadable texts"),

@@ -122,6 +122,11 @@ class LintSummary:
         self.notes += judged.notes
         self.places = self.places.and_also(judged.places)
 
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether the files held neither an object nor a place with constraints."""
+        return not (self.objects or self.places.total or self.found or self.problems)
+
     def noted(self, why: str) -> Counter[str]:
         """Return how many notes there are for a reason, by what they name."""
         return Counter(note.what for note in self.notes if note.why == why)

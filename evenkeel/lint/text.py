@@ -125,6 +125,17 @@ def counts(summary: LintSummary, style: Style, repairable: int) -> str:
     return f"{', '.join(parts)} in {len(files)} of {judged}{hint}"
 
 
+NO_FILES = "there is no YAML or JSON file, or .gitignore or --exclude leaves all out"
+
+
+def nothing_to_judge(summary: LintSummary) -> str:
+    """Return why nothing was judged, and what to do, in one line."""
+    files = number_of(summary.files, "file")
+    reason = f"{files} with no Kubernetes object and no constraint" if summary.files else NO_FILES
+    noted = "; ".join(together(notes) for notes in alike(summary.notes))
+    return one_line(f"judged nothing: {reason}; {noted or 'name the files'}, or give --allow-none", LINE_LIMIT)
+
+
 def notes(summary: LintSummary) -> Iterator[str]:
     """
     Yield what else a person should know: what was repaired, suppressed, accepted, or not judged.
@@ -132,7 +143,7 @@ def notes(summary: LintSummary) -> Iterator[str]:
     Skipped rules are left out if nothing was found and all was judged.
     """
     if not summary.files:
-        yield "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"
+        yield f"judged nothing: {NO_FILES}; name the files"
     if summary.repaired:
         yield f"{number_of(len(summary.repaired), 'finding')} repaired"
         yield from filter(None, dict.fromkeys(summary.repaired))

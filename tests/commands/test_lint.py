@@ -465,7 +465,20 @@ def test_what_helm_made_is_told_with_the_template_it_was_made_of(run):
 def test_a_pipe_that_brought_nothing_is_a_problem(run):
     """`helm template … | evenkeel lint -` must not pass because helm failed."""
     assert (2, True) == ((found := run("-", stdin="")).code, "contains no document" in found.out)
-    assert 0 == run("-", stdin="{apiVersion: v1, kind: List, items: []}").code
+    nothing = "{apiVersion: v1, kind: List, items: []}"
+    assert [2, 0] == [run(f"{option} -", stdin=nothing).code for option in ("", "--allow-none")]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_nothing_to_judge_is_not_green(run, form):
+    """Neither an object nor a place with constraints."""
+    files = {"a.yaml": "a: 1", "b.json": "{}", "c/d.txt": ""}
+    found, empty = run(f"-o {form} .", files), run(f"-o {form} c")
+
+    assert [(2, "", 1)] * 2 == [(one.code, one.out, len(one.err.splitlines())) for one in (found, empty)]
+    assert [0, 0] == [run(f"--allow-none -o {form} {path}").code for path in (".", "c")]
+    assert 0 == run(".", {"e.yaml": "apiVersion: v1\nkind: Service"}).code
+    assert 0 == run("f.yaml", {"f.yaml": "web: {topologySpreadConstraints: []}"}).code
 
 
 def test_a_list_of_what_runs_in_a_cluster(run):

@@ -34,6 +34,7 @@ def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys)
     code = cli.main([*words, str(tmp_path / "a.yaml"), str(tmp_path / "b.json")])
 
     assert code == int("--fix" not in words)
+    assert 0 == cli.main([*words, str(tmp_path / "b.json")])
     assert ["yaml", "json"] == hook["types_or"]
     assert ("--fix" in words) == (Path(WARN).read_text() != (tmp_path / "a.yaml").read_text())
 

@@ -26,7 +26,7 @@ from tests.support.build import constraint, honoring, hpa, namespace, owned_by, 
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.kubernetes.json_values import DEEPEST
 from webhook.kubernetes.kinds import FIELD
-from webhook.kubernetes.names import SYSTEM_NAMESPACES
+from webhook.kubernetes.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
 
 
@@ -597,6 +597,8 @@ HARMLESS = json.dumps(workload("StatefulSet", honoring()))
 PATCH_OF_WEB = json.dumps(
     {**workload("Deployment", constraint()), "spec": {"template": {"spec": {FIELD: [constraint()]}}}}
 )
+MADE = workload("ReplicaSet", constraint(), owner="Deployment/web", uid="u2")
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": f"{FIELD}: [1]"}}
 COUNTED = [
     ("none", json.dumps(workload("Deployment")), (0, 0, 0)),
     ("two", f"{HARMLESS}\n---\n{WEB}{KEYS}", (2, 2, 0)),
@@ -607,13 +609,38 @@ COUNTED = [
     ("another kind", json.dumps({"apiVersion": "a/v1", "kind": "Thing", FIELD: [constraint()]}), (1, 0, 0)),
     ("values", f"web:\n  {FIELD}: [{json.dumps(constraint())}]", (1, 0, 1)),
     ("a custom resource", json.dumps(CLUSTER), (1, 0, 1)),
-    ("a system namespace", HARMLESS.replace('"shop"', '"kube-system"'), (0, 0, 0)),
+    ("a system namespace", HARMLESS.replace('"shop"', '"kube-system"'), (1, 0, 0)),
+    ("an object of a controller", json.dumps(MADE), (1, 0, 0)),
+    ("a namespace with the label skip", f"{json.dumps(namespace(**{SKIP_LABEL: 'true'}))}\n---\n{HARMLESS}", (1, 0, 0)),
+    ("a text of another kind", json.dumps(CONFIG_MAP), (1, 0, 0)),
+    ("a word in a text", json.dumps(CONFIG_MAP | {"data": {"a": f"see {FIELD}"}}), (0, 0, 0)),
+    (
+        "a text in metadata",
+        json.dumps({"apiVersion": "v1", "kind": "Thing", "metadata": {"a": f"{FIELD}: [1]"}}),
+        (0, 0, 0),
+    ),
+    (
+        "an object in place of a list",
+        json.dumps({"apiVersion": "a/v1", "kind": "Thing", FIELD: constraint()}),
+        (1, 0, 0),
+    ),
+    ("objects by name", json.dumps({"apiVersion": "a/v1", "kind": "Thing", FIELD: {"a": constraint()}}), (1, 0, 0)),
+    ("what cannot be read", f"{FIELD}: [", (1, 0, 0)),
+    (
+        "deep in a patch",
+        f"[{{op: add, path: /spec/{FIELD}/0/labelSelector/matchExpressions/0/key, value: a}}]",
+        (1, 0, 1),
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "places"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
 def test_places_with_constraints_are_counted_by_how_much_of_them_is_judged(text, places):
-    assert places == judged(text, terms(policy=inputs.with_operators(built_in())), "values.yaml").places
+    labels = {"shop": {SKIP_LABEL: "true"}} if SKIP_LABEL in text else {}
+    found = judged(text, terms(policy=inputs.with_operators(built_in()), labels=labels), "values.yaml")
+
+    assert places == found.places
+    assert found.notes or places[0] == places[1] + places[2]
 
 
 SKIP, IGNORE = "evenkeel.dev/skip", "evenkeel.dev/ignore"

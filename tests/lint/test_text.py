@@ -10,7 +10,7 @@ import pytest
 from evenkeel.lint import text as lint_text
 from evenkeel.lint.notes import UNRENDERED_TEMPLATE, Note
 from evenkeel.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
-from evenkeel.lint.text import notes
+from evenkeel.lint.text import notes, nothing_to_judge
 from evenkeel.terminal.style import UNCOLOURED, Style
 from tests.support.build import constraint, workload
 from tests.support.lint import KEYS, WEB, judged, summary
@@ -159,6 +159,16 @@ def test_what_else_comes_of_repairs_is_said_once():
 
 def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
     assert 1 == sum(note.startswith("skipped ") for note in notes(skipping))
+
+
+def test_why_nothing_was_judged_is_one_line_with_what_to_do():
+    template = summary(**{"a.yaml": "{{ a"})
+
+    assert (
+        "judged nothing: 1 file with no Kubernetes object and no constraint; name the files, or give --allow-none"
+        == (nothing_to_judge(LintSummary(files=1)))
+    )
+    assert "; 1 template passed over: a.yaml; render it first: " in nothing_to_judge(template)
 
 
 def test_that_no_file_was_found_is_a_note():

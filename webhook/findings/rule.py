@@ -67,6 +67,7 @@ spec:
         nodeTaintsPolicy: Honor
         labelSelector: {matchLabels: {app: web}}
 """
+_SELECTED_BY_LABELS = ("ReplicationController", "DeploymentConfig")  # their selector is a map of labels
 _PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
 
 
@@ -343,9 +344,9 @@ class Subject:
 
     @property
     def _written_selector(self) -> Mapping[str, object]:
-        """The workload's own selector as a LabelSelector; that of a ReplicationController is a map of labels."""
+        """The workload's own selector as a LabelSelector."""
         written = self.workload.selector
-        return {"matchLabels": written} if written and self.workload.kind.kind == "ReplicationController" else written
+        return {"matchLabels": written} if written and self.workload.kind.kind in _SELECTED_BY_LABELS else written
 
     @cached_property
     def own_selector(self) -> dict[str, str]:
