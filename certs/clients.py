@@ -1,4 +1,4 @@
-"""The clients that a server accepts: those with a certificate of the CAs in a file, and with one of some names."""
+"""The clients that a server accepts: a CA in a file has signed their certificate, and it has an accepted name."""
 
 from __future__ import annotations
 

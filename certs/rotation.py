@@ -128,6 +128,7 @@ def renewed(
         held = replace(held, trusted=now)
         reasons.append("CA: now in every caBundle")
     reason = leaf_reason(held, names, now)
+    # A leaf that clients still accept waits until they trust the newest CA.
     if reason and held.authority is not None and (_settled(held, now, lifetimes) or not is_served(held, names, now)):
         held = replace(held, leaf=held.authority.issue(_all_names(held, names, now), now, lifetimes.leaf))
         reasons.append(f"certificate: renewed: {reason}")
@@ -136,12 +137,13 @@ def renewed(
 
 def _needed_cas(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
     """
-    The CAs without those that no leaf needs any more; all of them while the newest is not valid.
+    The CAs that a leaf may need; all of them while the newest is not valid.
 
     The clock may be wrong then, and replicas may still serve a leaf that another CA has signed.
     """
     if not held.cas or invalid_reason(describe(held.cas[0]), now):
         return held.cas
+    # Expired CAs go; so do those not valid yet, which a wrong clock has made, once the newest may sign.
     settled = _settled(held, now, lifetimes)
     return tuple(
         ca for ca in held.cas if now <= ca.not_valid_after_utc and (now >= ca.not_valid_before_utc or not settled)

@@ -1,4 +1,4 @@
-"""The TLS context for a certificate, from files that are followed or handed over; a new certificate gets a new one."""
+"""The TLS context of a certificate, from followed files or handed over; each certificate gets a context of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from certs.files import CertificateError, NotNowError, Pem, in_memory, read
 from certs.following import Followed
 from certs.pem import Inspection, Pair, describe, invalid_reason, invalid_since
 
-AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
+AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # The ciphers of TLS 1.2; those of TLS 1.3 are all AEAD.
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
