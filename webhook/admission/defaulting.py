@@ -45,7 +45,7 @@ REASONS = {
     "would-be-invalid": "with the default constraints, the API server would refuse the Pod",
 }
 # Reasons that somebody can do something about, in the policy, the Pod or the cluster; they are logged at info.
-UNTOLD_REASONS = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
+ACTIONABLE_REASONS = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
 ADDED_LABELS = frozenset(key for kind in KINDS for key in kind.added_labels)
 
 
@@ -130,8 +130,9 @@ def default_constraints(
 def _left_out(suited: SuitedDefaults, selector: Selector) -> list[str]:
     """Return the parts of the policy's constraints that are not written into the Pod, and why."""
     left_out = [f"constraint: {suited.lacking}"] if suited.lacking else []
-    written = [default["matchLabelKeys"] for default in suited.constraints if "matchLabelKeys" in default]
-    if written and (repeated := {str(key) for keys in written for key in as_list(keys) if key in selector.keys}):
+    keys = [key for default in suited.constraints for key in as_list(default.get("matchLabelKeys"))]
+    repeated = {str(key) for key in keys if key in selector.keys}
+    if repeated:
         left_out.append(f"matchLabelKeys {', '.join(sorted(repeated))}: already in the selector")
     return left_out
 
@@ -185,7 +186,9 @@ def audited_as_defaulted(
         return NEVER
     if DEFAULTED_BY_ANNOTATION in pod.annotations and _has_defaults(obj, pod, namespace_labels, user, terms):
         return Audited(True, True)
-    constraints = () if pod.owner is not None else parse_constraints(pod.raw_constraints, {}, terms.features)
+    if pod.owner is not None:
+        return NEVER
+    constraints = parse_constraints(pod.raw_constraints, {}, terms.features)
     if not constraints:
         return NEVER
     original = _original(pod, constraints, terms.snapshot)

@@ -51,7 +51,7 @@ class JudgedFinding(NamedTuple):
     would_deny: bool  # it denies if the enforcement is Deny
     denies: bool
     warns: bool  # unless it denies
-    announces: bool  # from when on it denies, if it has a notice; also if the API server itself warns of it
+    announces: bool  # its notice, if it has one, is sent; also if the API server itself warns of the same
 
 
 def judge_finding(
@@ -94,8 +94,8 @@ def audited(workload: Workload, user: str, owned_objects: str) -> Audited:
     """
     Return whether findings on a workload with an owner are only audited, if `user` sends it.
 
-    They are, unless `ownedObjects` is Deny, because nobody sees a denial.  Those of enforced rules are only if the
-    owner's controller sends the object.
+    They are, unless `ownedObjects` is Deny, because nobody sees a denial.  Those of enforced rules are only audited if
+    the owner's controller sends the object.
     """
     if owned_objects == DENY:
         return NEVER
@@ -104,7 +104,7 @@ def audited(workload: Workload, user: str, owned_objects: str) -> Audited:
 
 def sent_by_controller(workload: Workload, user: str) -> bool:
     """
-    Return whether the built-in controller of the workload's owner sends it, and no one else with an owner reference.
+    Return whether the built-in controller of the workload's owner sends it.
 
     Anyone can write an owner reference to evade a rule, also to an object made only for that: its controller adopts
     Pods that are written by hand.
@@ -116,7 +116,7 @@ def sent_by_controller(workload: Workload, user: str) -> bool:
 
 
 def made_by_controller(workload: Workload) -> bool:
-    """Return whether a built-in controller makes such objects for the workload's owner, as far as that is named."""
+    """Return whether a built-in controller makes such objects for owners of the kind that the workload names."""
     return workload.owner is not None and account_of(workload.kind.kind, workload.owner) is not None
 
 

@@ -41,7 +41,7 @@ class AdmissionRequest(NamedTuple):
     owner: Owner | None = None  # the owner reference with `controller: true`
     lacks_constraints: bool = False  # it creates a Pod that may be given defaults
     # Set only if the request could not be read.
-    unread: str = ""  # why only the uid could be
+    unread: str = ""  # why only the uid could be read
     malformed: str = ""  # what is wrong with it
     defect: Exception | None = None  # an exception in evenkeel
 

@@ -37,7 +37,7 @@ WorkloadJudge = Callable[[Workload, RuleSettings, ClusterView | None, Features],
 def find_applied(
     workload: Workload, settings: RuleSettings, snapshot: ClusterView | None, features: Features
 ) -> Evaluation:
-    """Return what the rules find at apply time, without those that look at Pods: the webhook knows none."""
+    """Return what the rules find.  Those that look at Pods do not count as skipped: the webhook knows no Pods."""
     evaluation = find_all(workload, settings, snapshot, features)
     if not evaluation.skipped:
         return evaluation

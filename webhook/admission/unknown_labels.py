@@ -27,7 +27,8 @@ def agreed(possible: Mapping[str, Sequence[JudgedFinding]]) -> tuple[list[Judged
     for name, findings in possible.items():
         for judged in findings:
             by_place.setdefault((judged.finding.rule, judged.finding.path), {}).setdefault(name, []).append(judged)
-    agreed_on, differ = list[JudgedFinding](), False
+    agreed_on: list[JudgedFinding] = []
+    differ = False
     for by_override in by_place.values():
         gravities = {name: min(map(_gravity, findings)) for name, findings in by_override.items()}
         gravity = min(gravities.values())
@@ -49,7 +50,7 @@ def _gravity(judged: JudgedFinding) -> tuple[int, bool]:
 
 
 def _which(gravest: Collection[str], possible: Collection[str]) -> str:
-    """Return under which overrides a finding is gravest: if one of some applies, or unless one of the others does."""
+    """Return when a finding is gravest, as "if override a applies" or "unless one of the overrides a, b applies"."""
     if "" in gravest:  # The policy without any of the overrides.
         condition, names = "unless", [name for name in possible if name not in gravest]
     else:

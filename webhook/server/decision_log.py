@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from webhook.admission.decision import Decision, Outcome
-from webhook.admission.defaulting import UNTOLD_REASONS, Defaults, Undefaulted
+from webhook.admission.defaulting import ACTIONABLE_REASONS, Defaults, Undefaulted
 from webhook.admission.request import AdmissionRequest
 from webhook.kubernetes.fields import texts_at
 from webhook.server.logs import log, logger
@@ -31,7 +31,7 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
     Other requests are logged at debug.
     """
     defaulted = decision.defaulted
-    no_defaults = isinstance(defaulted, Undefaulted) and defaulted.reason in UNTOLD_REASONS
+    no_defaults = isinstance(defaulted, Undefaulted) and defaulted.reason in ACTIONABLE_REASONS
     level, message = LEFT_OUT_MESSAGE if no_defaults else MESSAGES[decision.outcome]
     if not logger.isEnabledFor(level):
         return
