@@ -63,6 +63,7 @@ def run(args: argparse.Namespace, now: datetime | None = None) -> int:
 
 
 def _days(text: str) -> int:
+    # Cut, because int() refuses thousands of digits.
     if not (text.isdecimal() and 1 <= int(text[:9]) <= CA_LIFETIME.days):
         raise argparse.ArgumentTypeError(f'must be 1 to {CA_LIFETIME.days}, found "{text}"')
     return int(text)

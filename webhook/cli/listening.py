@@ -31,5 +31,6 @@ def listen(flag: str, bind: str) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
+        # The numbers of socket.gaierror are negative, and strerror does not know them.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise UsageError(f"{flag}: {bind}: {reason}; name another address or port") from error

@@ -197,6 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
+            # A name that the terminal's encoding lacks must not stop the output.
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv) or [ASKS_HELP]
     while words[0] == HELP_COMMAND:
