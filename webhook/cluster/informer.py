@@ -166,7 +166,8 @@ class Informer(Thread):
         Each page is one batch: 150,000 raw Pods at once would need far more memory than what is kept of them.
         """
         begun, again = monotonic(), self.synced
-        page, names = dict[str, Any](), dict[str, set[str]]()
+        page: dict[str, Any] = {}
+        names: dict[str, set[str]] = {}  # By namespace.
         for page in pages(self._client, self.watched, self._pace.list, decoding.page):
             self._answered()
             batch = [self._read(raw) for raw in page.get("items") or ()]
@@ -210,7 +211,8 @@ def pages(
     A page above LARGEST_PAGE bytes is asked for again with fewer objects: an object may have megabytes.  ClusterError
     with status 410 if the next page has expired, and with status 0 if a response is no list.
     """
-    limit, query = PAGE, dict[str, str]()
+    limit = PAGE
+    query: dict[str, str] = {}
     while True:
         query["limit"] = str(limit)
         try:
