@@ -168,10 +168,14 @@ def _unmet(
     workload: Workload, snapshot: ClusterView | None, others: Neighbours | None, knows_room: bool
 ) -> Mapping[Need, str]:
     """Return the needs that cannot be met for this workload, each with the reason."""
-    unmet = {} if snapshot is not None and snapshot.nodes.all else {Need.NODES: Need.NODES.value}
+    unmet: dict[Need, str] = {}
+    if snapshot is None or not snapshot.nodes.all:
+        unmet[Need.NODES] = Need.NODES.value
     knows_pods = snapshot is not None and snapshot.knows_pods
-    unmet |= {} if knows_pods and knows_room else {Need.PODS: Need.PODS.value}
-    unmet |= {} if knows_pods or others is not None else {Need.OTHERS: Need.OTHERS.value}
+    if not (knows_pods and knows_room):
+        unmet[Need.PODS] = Need.PODS.value
+    if not (knows_pods or others is not None):
+        unmet[Need.OTHERS] = Need.OTHERS.value
     pod_spec = workload.pod_spec
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or places_quickly(pod_spec)):
         unmet[Need.POD_SPEC] = Need.POD_SPEC.value
@@ -279,6 +283,7 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
     rejected_paths: dict[FieldPath, tuple[bool, int]] = {}  # with the gravity of the gravest finding
     for i in rejected:
         path = findings[i].path
+        # The path itself comes last, also if it is shorter than that of a field.
         for end in (*range(field_length, len(path)), len(path)):
             rejected_paths.setdefault(path[:end], gravity[i])
     rule_shown: dict[tuple[FieldPath, bool], str] = {}  # by the path, and whether the finding is enforced
@@ -290,6 +295,7 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
         on_rejected = finding.path in rejected_paths and rejected_paths[finding.path] <= gravity[i]
         silenced = not finding.enforced and (on_rejected or enforced_rule != finding.rule)
         place = (finding.path, finding.enforced)
+        # The gravest finding comes first: `setdefault` gives its rule the place.
         if finding.rejected_by_api_server or (
             not silenced and rule_shown.setdefault(place, finding.rule) == finding.rule
         ):

@@ -82,8 +82,9 @@ class Repairs:
         return sorted(keys, key=lambda allowed: not (self.asks_for(allowed) and allowed not in written_keys))
 
     def _modes(self, key: str, written: WrittenConstraint) -> Sequence[str]:
-        if (mode := self.required_mode(key)) is not None:
-            return [mode]
+        required = self.required_mode(key)
+        if required is not None:
+            return [required]
         mode = written.when_unsatisfiable
         meant = mode if mode in ACTIONS else nearest(mode, ACTIONS)
         return ACTIONS if meant is None else [meant]
@@ -199,7 +200,7 @@ class Repairs:
         return words, edits[0] if len(edits) == 1 else None
 
     def removal(self, constraint: Constraint) -> str:
-        """Return the fix of a constraint whose pair another one has, or of any where the policy allows no key."""
+        """Return the fix that removes a constraint: another one has its pair, or the policy allows no key."""
         keys = self._keys(constraint.topology_key)
         return f"remove the constraint: there is already one for {keys[0]}" if keys else "remove the constraint"
 
@@ -225,12 +226,12 @@ class Repairs:
     def of_absent_key(self, constraint: Constraint) -> str:
         """Return the fix of a constraint without a key."""
         keys = self._other_keys(constraint)
-        return (
-            f"set it to {' or '.join(keys[:2])}" if keys else self.of_key(constraint)[0] or "set it to a node label key"
-        )
+        if keys:
+            return f"set it to {' or '.join(keys[:2])}"
+        return self.of_key(constraint)[0] or "set it to a node label key"
 
     def _other_keys(self, constraint: Constraint) -> Sequence[str]:
-        """Return the keys that a constraint may have with its mode, first that of its pair; none without that one."""
+        """Return the keys that a constraint may have with its mode, that of its pair first; none if that is taken."""
         mode, pair = constraint.when_unsatisfiable, self.pairs[constraint.index]
         keys = [key for key in self._keys(constraint.topology_key) if self.required_mode(key) in (None, mode)]
         keys = [key for key in keys if self._is_free(constraint, Pair(key, mode))]

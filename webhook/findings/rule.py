@@ -135,11 +135,9 @@ class CountedOthers(NamedTuple):
 class CountedPods(NamedTuple):
     """What a constraint counts: Pods of another workload, or only the workload's own."""
 
-    # The most Pods at a time, with those that a rollout adds, if the constraint counts them.  None if that is not
-    # known, or if others may count, too.
-    pods: int | None = None
-    replicas: int | None = None  # without those of a rollout; None also if others are sure to count
-    others: CountedOthers | None = None
+    pods: int | None = None  # also those that a rollout adds, if the constraint counts them together
+    replicas: int | None = None  # without those that a rollout adds; None also if others are sure to count
+    others: CountedOthers | None = None  # Pods that count for certain, and are not the workload's own
 
 
 @dataclass(frozen=True)
@@ -206,11 +204,12 @@ class Subject:
             return CountedPods()
         if self._may_count_others(constraint):
             return CountedPods(replicas=workload.most_replicas)
-        revision_alone = TEMPLATE_HASH in constraint.match_label_keys
-        return CountedPods(workload.most_replicas if revision_alone else workload.most_pods, workload.most_replicas)
+        counts_one_revision = TEMPLATE_HASH in constraint.match_label_keys
+        pods = workload.most_replicas if counts_one_revision else workload.most_pods
+        return CountedPods(pods, workload.most_replicas)
 
     def _as_written(self) -> Workload:
-        """Return the workload with the one replica of a manifest, which no API server has filled in."""
+        """Return the workload; in a manifest, `replicas: 1` counts: no API server has filled it in."""
         workload = self.workload
         written = self.others is not None and not workload.uid and workload.spec.get("replicas") == 1
         return replace(workload, scaling=Scaling(1, 1)) if written and workload.scaling is None else workload
@@ -255,7 +254,9 @@ class Subject:
 
     def _other_workload(self, constraint: Constraint) -> CountedOthers | None:
         """Return another workload of the input whose Pods the constraint counts."""
-        for other in self._neighbours(constraint) if self._is_decided(constraint) else ():
+        if not self._is_decided(constraint):
+            return None
+        for other in self._neighbours(constraint):
             if not other.is_likely_copy:
                 return CountedOthers(f"the Pods of {other.kind} {brief(other.name, 40)[1:-1]}", other.labels)
         return None
