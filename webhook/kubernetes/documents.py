@@ -111,7 +111,7 @@ def _documents(text: str, repeated: list[Repeated] | None) -> list[object]:
     if text.lstrip()[:1] != "{":
         return _yaml(text, repeated)
     # JSON first: it is faster to read, and YAML refuses some of it.
-    values_and_ends = list[tuple[object, int]]()
+    values_and_ends: list[tuple[object, int]] = []
     try:
         values_and_ends.extend(_json(text, _without_duplicates))  # After an error it has what was read before.
     except json.JSONDecodeError as error:
@@ -136,8 +136,7 @@ def _json(text: str, object_hook: Callable[[list[tuple[str, object]]], object]) 
 
 
 def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
-    values = (value for value in build(text, repeated) if value is not None)
-    return list(values)
+    return [value for value in build(text, repeated) if value is not None]
 
 
 def _yaml_after(

@@ -65,7 +65,7 @@ def value_at(value: object, path: FieldPath) -> object:
 
 def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
     """Return the JSON object at each of the paths, or an empty one if the value there is something else."""
-    return [member if isinstance(member := value_at(value, path), dict) else {} for path in paths]
+    return [as_mapping(value_at(value, path)) for path in paths]
 
 
 def as_text(value: object) -> str:

@@ -121,7 +121,7 @@ def key_text(value: object, mark: Mark | None) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
+    if isinstance(value, int | float):  # A float in the precision of sigs.k8s.io/yaml, which prints a float32.
         return f"{value:.7g}" if isinstance(value, float) else str(value)
     raise error_at(mark, "a key must be a string")
 
