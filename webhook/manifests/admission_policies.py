@@ -122,6 +122,7 @@ def _unless_spared(part: InForce, rule: Rule, holds: str) -> str:
         fits_and_holds = f"variables.fits && ({holds})"
         return f"variables.by_controller || {fits_and_holds}" if audits_owned else fits_and_holds
     spared = ["!variables.fits", f"'{rule.id}' in variables.ignored", *(["variables.owned"] if audits_owned else [])]
+    # On a DaemonSet, pinned-pod silences other rules: see `one_per_field`.
     if rule.id != _PINNED and not rule.rejected_by_api_server and pinned.severity is not Severity.IGNORE:
         unless = "" if pinned.enforced else f" && !('{_PINNED}' in variables.ignored)"
         spared.append(f"request.kind.kind == 'DaemonSet'{unless}")

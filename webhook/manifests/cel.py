@@ -51,5 +51,5 @@ def _meets(requirement: Requirement, labels: str) -> str:
 
 
 def begin(text: str, length: int) -> str:
-    """CEL for the first characters of a text."""
+    """CEL for the first characters of a text; `map` over a list of one binds a name, so that the text is read once."""
     return f"[{text}].map(b, b.size() > {length} ? b.substring(0, {length}) : b)[0]"
