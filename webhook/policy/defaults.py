@@ -158,8 +158,8 @@ def defaulting_errors(raw: object, path: FieldPath, features: Features) -> Itera
     ]
     keys = (key for constraint in in_pod for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str))
     labels = {key: "any" for key in keys if not label_key_errors(key)}
-    of_pods = validate(in_pod, labels, (*path, "defaultConstraints"), merged=False, features=features)
-    errors += [error for error in of_pods if error.path not in paths and error.type != DUPLICATE]
+    pod_errors = validate(in_pod, labels, (*path, "defaultConstraints"), merged=False, features=features)
+    errors += [error for error in pod_errors if error.path not in paths and error.type != DUPLICATE]
     yield from map(in_one_line, errors)
 
 

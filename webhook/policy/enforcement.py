@@ -130,7 +130,7 @@ def _changed_by_anyone(policy: Policy, i: int) -> list[str]:
     """
     Return the rules that are enforced where override `i` does not match, and that it changes.
 
-    None if it has a namespaceSelector: then a developer does not decide whether it matches.
+    There are none if it has a namespaceSelector: then a developer does not decide whether it matches.
     """
     override = policy.overrides[i]
     if override.namespace_selector is not None:

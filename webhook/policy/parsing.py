@@ -135,7 +135,8 @@ def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, ca
 
     A notice of the policy or the override is for all of its errors, except rules that it gives a notice of their own.
     """
-    settings, common_notice, with_own_notice = dict(base), _notice(raw, path, causes), set[str]()
+    settings, common_notice = dict(base), _notice(raw, path, causes)
+    with_own_notice: set[str] = set()
     for rule_id, value in as_mapping(raw.get("rules")).items():
         rule_path = (*path, "rules", rule_id)
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, RuleSetting, RuleSettings
@@ -95,7 +96,8 @@ def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
     it requires.  So each is filed under its rarest requirement, and compared only with those that are filed under what
     it requires itself.
     """
-    shared_by = Counter(condition for override in overrides for one_of in _required(override) for condition in one_of)
+    required = chain.from_iterable(_required(override) for override in overrides)
+    shared_by = Counter(condition for alternatives in required for condition in alternatives)
     filed: dict[Condition, list[int]] = {}
     covered: dict[int, int] = {}
     for i, override in enumerate(overrides):
@@ -103,14 +105,14 @@ def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
         first = next((j for j in sorted(earlier) if overrides[j].covers(override)), None)
         if first is not None:
             covered[i] = first
-        rarest = min(_required(override), key=lambda one_of: shared_by[one_of[0]], default=((),))
+        rarest = min(_required(override), key=lambda alternatives: shared_by[alternatives[0]], default=((),))
         for condition in rarest:
             filed.setdefault(condition, []).append(i)
     return covered
 
 
 def _required(override: Override) -> Iterator[tuple[Condition, ...]]:
-    """Yield what an override requires, each as the conditions of which any override that it covers meets one."""
+    """Yield what an override requires, each as alternatives: any override that it covers meets one of them."""
     if override.scheduler_name is not None:
         yield (("schedulerName", override.scheduler_name),)
     for name, selector in override.selectors.items():

@@ -55,7 +55,7 @@ def _profile(
             }
             args_path = (*path, "pluginConfig", i, "args")
             errors = tuple(complaints(args if isinstance(raw_args, dict | None) else raw_args, DEFAULTING, args_path))
-            if not errors:  # which checks args of the right form only
+            if not errors:  # The next check takes only args of the right form.
                 errors = tuple(defaulting_errors(args, args_path, features))
             causes += errors
             if not errors:
