@@ -66,10 +66,10 @@ def _may_bar(subject: Subject, constraint: Constraint) -> bool:
     """Return whether there may be more Pods than one domain takes while another one is empty."""
     workload = subject.workload
     if constraint.topology_key == HOSTNAME:
-        _, replicas, others = subject.counted(constraint)
-        if others is None and workload.is_pod and subject.others is not None:
+        counted = subject.counted(constraint)
+        if counted.others is None and workload.is_pod and subject.others is not None:  # A Pod alone among manifests.
             return subject.snapshot is not None and subject.snapshot.knows_pods
-        return replicas is None or replicas > constraint.max_skew
+        return counted.replicas is None or counted.replicas > constraint.max_skew
     # In zones and regions, a number of replicas that is not known counts for nothing.
     if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
         return False

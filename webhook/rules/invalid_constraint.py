@@ -182,8 +182,10 @@ _ALLOWED_WORDS: dict[str, tuple[str, ...]] = {
 
 
 def _cause(error: FieldError, subject: Subject, repairs: Repairs) -> Cause:
-    path, (type_, what), edit = shown_path(error), _classified(error), None
-    (message, wanted, fix), value = REMEDIES[type_, what], _found(error)
+    path, value = shown_path(error), _found(error)
+    type_, what = _classified(error)
+    message, wanted, fix = REMEDIES[type_, what]
+    edit: Edit | None = None
     if what == REPEATED:
         message, value = _repeated(int(path[-1]), subject)
     elif what == "matchLabelKeys" and type_ == DUPLICATE and _is_twice(path, subject):

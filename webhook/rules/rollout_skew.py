@@ -71,7 +71,7 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
         return
     first = counting[0]
     path, keys = subject.at(first, "matchLabelKeys"), _with_revision(subject, first)
-    fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
+    fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if len(counting) > 1 else None
     message = "should name pod-template-hash: without it, a rollout counts old Pods, too"
     value = ", ".join(first.match_label_keys) or "none"
     extents = tuple([int(constraint.hard) for constraint in counting])

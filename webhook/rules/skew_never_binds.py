@@ -42,7 +42,8 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
             continue
         most = subject.counted(constraint).pods if subject.counts_own(constraint) else None
         if most is not None and constraint.max_skew >= most:
-            wanted, fixes = "no constraint, or more Pods", list[str]()
+            wanted = "no constraint, or more Pods"
+            fixes: list[str] = []
             if most > 1:
                 wanted = f"less than {most}, the largest number of Pods at any time"
                 fixes.append(f"lower maxSkew below {most}")

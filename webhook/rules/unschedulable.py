@@ -144,8 +144,8 @@ def _without_room(subject: Subject, bound: Bound, how_many: str, fitting: int) -
             path, wanted = subject.at(constraint, "topologyKey"), "a key that nodes carry"
             return Cause(path, f"{how_many}: no node has the label {brief(key, 40)}", brief(key), wanted)
     if not subject.reach.affine:
-        message, fix = "no node matches its nodeSelector or node affinity", "correct them, or label a node to match"
-        message = f"{how_many}: {message}"
+        message = f"{how_many}: no node matches its nodeSelector or node affinity"
+        fix = "correct them, or label a node to match"
         return Cause(subject.at(subject.hard[0]), message, "no such node", "a node that matches", fix=fix)
     value, wanted = f"room for {number_of(fitting, 'replica')}", f"room for {subject.workload.replicas}"
     fix, why = "free room, add nodes, or request less", "no room"
