@@ -104,16 +104,13 @@ class Webhook:
 
     def checks(self) -> Sequence[Check]:
         """The lines of /readyz, except that of the webhook's port."""
-        cluster, renewal = self.cluster.state(), self.config.renewal
-        return (
-            *self.certificate_files.checks(),
-            *(() if renewal is None else (renewal.check(),)),
-            *(() if self.calls is None else (self.calls.check(),)),
-            self.policy_file.check(None if self.calls is None else self.calls.missing),
-            *(() if self.kinds is None else (self.kinds.check(),)),
-            *(() if self.version is None else (self.version.check(),)),
-            Check("cluster", cluster.ready, cluster.detail),
-        )
+        cluster = self.cluster.state()
+        checks = [*self.certificate_files.checks()]
+        checks += [task.check() for task in (self.config.renewal, self.calls) if task is not None]
+        checks.append(self.policy_file.check(None if self.calls is None else self.calls.missing))
+        checks += [task.check() for task in (self.kinds, self.version) if task is not None]
+        checks.append(Check("cluster", cluster.ready, cluster.detail))
+        return checks
 
     def begin(self, worker: Worker) -> None:
         """Start the threads, when the worker is about to serve; its second socket is that of the health port."""
@@ -140,11 +137,9 @@ class Webhook:
 
     def _watch(self) -> None:
         """Follow the files; renew the certificate, if it is in a Secret."""
-        actions = (
-            self.policy_file.reload,
-            self.certificate_files.reload,
-            *(() if self.calls is None else (self.calls.look,)),
-        )
+        actions = [self.policy_file.reload, self.certificate_files.reload]
+        if self.calls is not None:
+            actions.append(self.calls.look)
         _every(POLL_SECONDS, actions)
         # The version comes last: until it is known, no review is sent here.
         questions = [task.look for task in (self.kinds, self.version) if task is not None]

@@ -130,7 +130,7 @@ def _characters(body: bytes) -> int:
     four, and up to four more for copies in the widths that the string had before.
     """
     escapes, backslashes = (sum(piece.count(pair) for piece in _pieces(body)) for pair in (b"\\u", b"\\\\"))
-    count = len(body) - 5 * max(0, escapes - backslashes)  # \\\\u0041 has no escape of a character.
+    count = len(body) - 5 * max(0, escapes - backslashes)  # \\u0041 is a backslash and the text u0041.
     return (8 if escapes or not body.isascii() else 2) * count
 
 

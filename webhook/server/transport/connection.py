@@ -135,7 +135,7 @@ class Connection:
             if self.tls:
                 content = self.tls.decrypt(data)
                 yield from self.push()
-            is_full = len(data) == size <= 2 * len(content)
+            is_full = len(data) == size and size <= 2 * len(content)
             self.reads = (self.reads + 1) % READS if is_full else 0
         self.inbox += content
         self.heard = monotonic()

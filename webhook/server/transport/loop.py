@@ -212,7 +212,7 @@ class Loop:
         try:
             sock, client = listener.accept()
         except OSError as error:
-            if error.errno in {errno.EMFILE, errno.ENFILE}:
+            if error.errno in {errno.EMFILE, errno.ENFILE}:  # No descriptor is left.
                 self.make_room(1)
             return False
         sock.setblocking(False)
@@ -249,6 +249,7 @@ class Loop:
         newcomers.  A connection that waits only for its turn, not for a thread, stays open, unless its peer has opened
         many of late.
         """
+        # From the end of a request to its answer the deadline is inf.
         senders = [client for client in connections if client.served or client.deadline == inf]
         if 2 * len(senders) <= len(connections):
             return [client for client in connections if not (client.served or client.deadline == inf)]

@@ -151,6 +151,7 @@ class Memory:
         bytes_of, missing = self._bytes_by_peer(), sum(self.large.values()) + length - self.limits.large_held
         if bytes_of[peer]:
             return []
+        # Bodies are in the order of their turns: backwards, the oldest of a peer comes last, and stays.
         oldest = {body.peer: body for body in reversed(self.large)}
         receiving = [body for body in reversed(self.large) if body.deadline < inf]
         trusted = not self.is_blamed(peer)
@@ -172,6 +173,7 @@ class Memory:
         have usually stalled.
         """
         bytes_of = self._bytes_by_peer()
+        # A peer has the place of its first connection in the queue, and the last one as its value.
         newest = {connection.peer: connection for connection in self.queue}
         return newest[min(newest, key=lambda peer: (bytes_of[peer], self.is_blamed(peer)))]
 

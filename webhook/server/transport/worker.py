@@ -23,6 +23,7 @@ IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal
 LAST_SECONDS = 1.0  # Left of graceful_timeout, so that the worker ends before gunicorn's arbiter kills it.
 # Parameters of glibc's mallopt, and the values that the image sets, too.  Blocks of this size and more go back to the
 # kernel once they are free; else glibc raises the threshold with the first large block, and keeps those that follow.
+# Each arena keeps free memory of its own, so there are at most two.
 MMAP_THRESHOLD, ARENA_MAX = (-3, 1 << 20), (-8, 2)
 
 
