@@ -266,16 +266,16 @@ def _unknown_in(raw: Mapping[str, object], known: Set[str], path: FieldPath) -> 
 
 def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, features: Features) -> WrittenConstraint:
     """Read one constraint, without the fields that util.go:DropDisabledPodFields clears."""
-    field = raw.get
+    get = raw.get
     written = WrittenConstraint(
-        max_skew=reader.integer(field("maxSkew"), path, "maxSkew") or 0,
-        topology_key=reader.string(field("topologyKey"), path, "topologyKey") or "",
-        when_unsatisfiable=reader.string(field("whenUnsatisfiable"), path, "whenUnsatisfiable") or "",
-        label_selector=read_selector(reader, field("labelSelector"), (*path, "labelSelector")),
-        min_domains=reader.integer(field("minDomains"), path, "minDomains"),
-        node_affinity_policy=reader.string(field("nodeAffinityPolicy"), path, "nodeAffinityPolicy"),
-        node_taints_policy=reader.string(field("nodeTaintsPolicy"), path, "nodeTaintsPolicy"),
-        match_label_keys=reader.strings(field("matchLabelKeys"), path, "matchLabelKeys"),
+        max_skew=reader.integer(get("maxSkew"), path, "maxSkew") or 0,
+        topology_key=reader.string(get("topologyKey"), path, "topologyKey") or "",
+        when_unsatisfiable=reader.string(get("whenUnsatisfiable"), path, "whenUnsatisfiable") or "",
+        label_selector=read_selector(reader, get("labelSelector"), (*path, "labelSelector")),
+        min_domains=reader.integer(get("minDomains"), path, "minDomains"),
+        node_affinity_policy=reader.string(get("nodeAffinityPolicy"), path, "nodeAffinityPolicy"),
+        node_taints_policy=reader.string(get("nodeTaintsPolicy"), path, "nodeTaintsPolicy"),
+        match_label_keys=reader.strings(get("matchLabelKeys"), path, "matchLabelKeys"),
     )
     if not features.node_inclusion_policies:
         written = written._replace(node_affinity_policy=None, node_taints_policy=None)

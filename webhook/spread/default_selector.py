@@ -34,16 +34,16 @@ def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapsh
     """
     services = snapshot.services_of(namespace, labels)
     sources = tuple(f"Service/{service.name}" for service in services)
-    wanted = {key: value for service in services for key, value in service.selector.items()}
+    service_labels = {key: value for service in services for key, value in service.selector.items()}
     controller = snapshot.controller(namespace, owner) if owner is not None and _has_selector(owner) else None
     controller_selector = controller.selector if controller is not None else None
     if controller is None or controller_selector is None or controller_selector.empty:
-        return DefaultSelector(selecting(wanted), sources)
+        return DefaultSelector(selecting(service_labels), sources)
     # The selector of a ReplicationController is a label map: its values replace those of the Services.
     if controller.kind == "ReplicationController":
-        wanted = {key: value for key, value in wanted.items() if key not in controller_selector.keys}
+        service_labels = {key: value for key, value in service_labels.items() if key not in controller_selector.keys}
     source = f"{controller.kind}/{controller.name}"
-    return DefaultSelector(selecting(wanted, controller_selector.requirements), (*sources, source))
+    return DefaultSelector(selecting(service_labels, controller_selector.requirements), (*sources, source))
 
 
 def _has_selector(owner: Owner) -> bool:

@@ -90,7 +90,9 @@ def most_new_pods(reach: Reach, constraint: Constraint, carrying_every_key: Node
     eligible, nodes = reach.eligible(constraint, carrying_every_key), reach.nodes
     counted = nodes.number_of_domains(constraint.topology_key, eligible)
     taking = nodes.number_of_domains(constraint.topology_key, eligible & reach.usable)
-    return None if taking == counted >= constraint.min_domains else constraint.max_skew * taking
+    if taking == counted and counted >= constraint.min_domains:
+        return None
+    return constraint.max_skew * taking
 
 
 def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeSet:

@@ -161,8 +161,10 @@ class Selector:
     @property
     def in_words(self) -> str:
         """The selector as text: `no Pod`, `{}`, or its requirements without repetitions."""
-        if self.matches_nothing or self.empty:
-            return "no Pod" if self.matches_nothing else "{}"
+        if self.matches_nothing:
+            return "no Pod"
+        if self.empty:
+            return "{}"
         # Of a key in matchLabelKeys the API server has merged `a in (b)`, and the scheduler adds `a=b`: say it once.
         distinct = {
             (requirement.key, requirement.values if requirement.operator in (EQUALS, IN) else requirement): requirement
