@@ -63,8 +63,8 @@ def run(args: argparse.Namespace, now: datetime | None = None) -> int:
 
 
 def _days(text: str) -> int:
-    # Cut, because int() refuses thousands of digits.
-    if not (text.isdecimal() and 1 <= int(text[:9]) <= CA_LIFETIME.days):
+    # The length comes first, because int() refuses thousands of digits.
+    if not (text.isdecimal() and len(text) < 10 and 1 <= int(text) <= CA_LIFETIME.days):
         raise argparse.ArgumentTypeError(f'must be 1 to {CA_LIFETIME.days}, found "{text}"')
     return int(text)
 
