@@ -78,7 +78,8 @@ def state(reach: ClaimReach) -> str:
     creates = f"class {claim.class_name} creates its volume"
     if reach.free:
         more = f" or one of {len(reach.free) - 1:,} others" if len(reach.free) > 1 else ""
-        return f"{waits}, to be bound to {reach.free[0]}{more}{f'; on other nodes {creates}' if reach.made else ''}"
+        elsewhere = f"; on other nodes {creates}" if reach.makes_volume else ""
+        return f"{waits}, to be bound to {reach.free[0]}{more}{elsewhere}"
     return f"{waits}; {creates} there"
 
 

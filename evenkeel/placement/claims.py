@@ -57,8 +57,8 @@ class ClaimReach(NamedTuple):
     domains: tuple[str, ...]  # Those of the nodes; none where it leaves all nodes.
     wanted: Labels  # Labels that a node needs for it, where no node has them.
     free: tuple[str, ...] = ()  # Names of the volumes that it would be bound to.
-    made: bool = False  # On some nodes a volume would be made.
-    takes_capacity: bool = False  # That takes free storage which the driver reports.
+    makes_volume: bool = False  # On some nodes a volume would be made.
+    takes_capacity: bool = False  # That volume takes free storage which the driver reports.
     judged: bool = True  # False: too little is known, so it leaves all nodes.
     foreign: bool = False  # It was made for another Pod.
 
@@ -89,22 +89,22 @@ def _reach(cycle: Cycle, volume: PodVolume, key: str) -> ClaimReach:
             bindings = volume_binding.bindings(passing)
     except SchedulerError:
         passing = 0
-    new_volumes = [new_volume for binding in bindings for new_volume in binding.made]
+    new_volumes = [new_volume for binding in bindings for new_volume in binding.new_volumes]
     key, domains = _places(cycle, passing, key)
     return ClaimReach(
-        volume.claim,
-        claim,
-        storage.volumes.get(claim.volume_name) if claim is not None else None,
-        storage.classes.get(claim.class_name) if claim is not None else None,
-        passing,
-        key,
-        domains,
-        wanted_labels(cycle, claim) if claim is not None else {},
-        tuple(sorted({free_volume.name for binding in bindings for _, free_volume in binding.free})),
-        bool(new_volumes),
-        any(new_volume.capacity is not None for new_volume in new_volumes),
-        bool(alone.mounts),
-        claim is not None and volume.ephemeral and not is_owned(claim, mounts),
+        name=volume.claim,
+        claim=claim,
+        volume=storage.volumes.get(claim.volume_name) if claim is not None else None,
+        of_class=storage.classes.get(claim.class_name) if claim is not None else None,
+        nodes=passing,
+        key=key,
+        domains=domains,
+        wanted=wanted_labels(cycle, claim) if claim is not None else {},
+        free=tuple(sorted({free_volume.name for binding in bindings for _, free_volume in binding.free})),
+        makes_volume=bool(new_volumes),
+        takes_capacity=any(new_volume.capacity is not None for new_volume in new_volumes),
+        judged=bool(alone.mounts),
+        foreign=claim is not None and volume.ephemeral and not is_owned(claim, mounts),
     )
 
 

@@ -53,12 +53,12 @@ def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
             sure += min(free, after) - min(free, before)
             if sure >= wanted:
                 return Bound(wanted)
-    largest, scarce = 0, ""
+    largest_minimum, scarce = 0, ""
     if len(counts.eligible) >= constraint.min_domains:
-        largest, scarce = min(
+        largest_minimum, scarce = min(
             ((counts.match_num(domain) + more, domain) for domain, more in takes.items()), default=(0, "")
         )
-    allowed = constraint.max_skew + largest
+    allowed = constraint.max_skew + largest_minimum
     number = sum(min(more, max(0, allowed - counts.match_num(domain))) for domain, more in takes.items())
     return Bound(min(wanted, number), constraint, scarce, takes.get(scarce, 0))
 

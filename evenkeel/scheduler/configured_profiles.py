@@ -70,12 +70,7 @@ HIGHEST_SCORE = 10  # The largest score of a point of a shape in the configurati
 NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
 AFTER_FILTER = {DYNAMIC_RESOURCES: 0, DEFAULT_PREEMPTION: 0}  # The plugins that run after no node has passed.
 # All plugins of the default profile.  Others are unmodelled, and the answer says so.
-KNOWN_PLUGINS = frozenset(
-    {
-        *(*USUAL_PLUGINS, *NEEDED.values()),
-        *(*AFTER_FILTER, "SchedulingGates", "GangScheduling"),
-    }
-)
+KNOWN_PLUGINS = frozenset({*USUAL_PLUGINS, *NEEDED.values(), *AFTER_FILTER, "SchedulingGates", "GangScheduling"})
 # The extension points at which each of these plugins can run.
 EXTENDS: Mapping[str, frozenset[str]] = {
     **{name: frozenset({point}) for point, name in NEEDED.items()},
@@ -176,8 +171,8 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
         name = str(profile.get("schedulerName") or DEFAULT_SCHEDULER)
         wrong = [*_plugin_errors(profile, ("profiles", i))]
         if _queue_sort(profile) != _queue_sort(first):
-            at = path_text(("profiles", i, "plugins", QUEUE_SORT))
-            wrong.append(f"{at}: differs from profiles[0]; kube-scheduler wants the same in all profiles")
+            queue_sort = path_text(("profiles", i, "plugins", QUEUE_SORT))
+            wrong.append(f"{queue_sort}: differs from profiles[0]; kube-scheduler wants the same in all profiles")
         wrong += [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
         causes += wrong
         if not wrong:
@@ -199,19 +194,19 @@ def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[s
     for point in plugins:
         names = _named(plugins, point)
         for i, name in enumerate(names):
-            at = path_text((*path, "plugins", point, "enabled", i))
+            item = path_text((*path, "plugins", point, "enabled", i))
             if name in names[:i] and (point != MULTI_POINT or _expanded(name, plugins)):
-                yield f"{at}: found {brief(name)} twice, wanted it once; remove one"
+                yield f"{item}: found {brief(name)} twice, wanted it once; remove one"
             elif point != MULTI_POINT and name in EXTENDS and point not in EXTENDS[name]:
-                yield f"{at}: found {brief(name)}, wanted a plugin that can run at {point}; remove it"
+                yield f"{item}: found {brief(name)}, wanted a plugin that can run at {point}; remove it"
     for point, usual in NEEDED.items():
-        at, running = path_text((*path, "plugins", point)), enabled(profile, point, {usual: 0})
+        field, running = path_text((*path, "plugins", point)), enabled(profile, point, {usual: 0})
         # Unknown plugins of multiPoint may run here, too, but need not: what is certain is this.
         certain = [name for name in running if name == usual or name in _named(plugins, point)]
         if point == QUEUE_SORT and len(certain) > 1:
-            yield f"{at}: found {' and '.join(map(brief, certain))}, wanted one plugin; disable the others there"
+            yield f"{field}: found {' and '.join(map(brief, certain))}, wanted one plugin; disable the others there"
         if not certain and running.keys() <= EXTENDS.keys():  # No unknown plugin may take its place.
-            yield f"{at}: found no plugin, wanted one; enable {usual} there"
+            yield f"{field}: found no plugin, wanted one; enable {usual} there"
     configured = names_in(profile.get("pluginConfig"))
     for i, name in enumerate(configured):
         if name in configured[:i]:
@@ -261,10 +256,10 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
         return
     strategy = as_mapping(as_mapping(args).get("scoringStrategy"))
     shape = _shape(strategy)
-    at = path_text((*path, "scoringStrategy", "requestedToCapacityRatio"))
+    field = path_text((*path, "scoringStrategy", "requestedToCapacityRatio"))
     if (strategy.get("type") == TO_CAPACITY) != bool(shape):
-        yield f"{at}: found {'none' if not shape else 'one'}, wanted it with type {TO_CAPACITY}, and only there"
-    yield from _wrong_order(shape, f"{at}.shape")
+        yield f"{field}: found {'none' if not shape else 'one'}, wanted it with type {TO_CAPACITY}, and only there"
+    yield from _wrong_order(shape, f"{field}.shape")
     yield from _wrong_order(_points(as_mapping(args).get("shape")), path_text((*path, "shape")))
     if plugin == NODE_AFFINITY:
         _, reader = _affinity(args)
@@ -273,10 +268,10 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
             yield f"{path_text((*path, 'addedAffinity', *field_error.path[3:]))}: {field_error.detail}"
 
 
-def _wrong_order(shape: Sequence[tuple[int, int]], at: str) -> Iterator[str]:
+def _wrong_order(shape: Sequence[tuple[int, int]], field: str) -> Iterator[str]:
     utilizations = [utilization for utilization, _ in shape]
     if any(utilization >= following for utilization, following in pairwise(utilizations)):
-        yield f"{at}: found utilizations {', '.join(map(str, utilizations))}, wanted them in rising order"
+        yield f"{field}: found utilizations {', '.join(map(str, utilizations))}, wanted them in rising order"
 
 
 def _affinity(args: object) -> tuple[Mapping[str, object], Reader]:
@@ -292,32 +287,34 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
     spec, reader = _affinity(args.get(NODE_AFFINITY, {}))
     fit, spread = args.get(NODE_RESOURCES_FIT, {}), args.get(POD_TOPOLOGY_SPREAD, {})
     between_pods, preemption = args.get(INTER_POD_AFFINITY, {}), args.get(DEFAULT_PREEMPTION, {})
-    percentage, absolute = (preemption.get(f"minCandidateNodes{name}") for name in ("Percentage", "Absolute"))
+    percentage, absolute = preemption.get("minCandidateNodesPercentage"), preemption.get("minCandidateNodesAbsolute")
     after_filter = enabled(profile, POST_FILTER, AFTER_FILTER)
     plugins = as_mapping(profile.get("plugins"))
     named_plugins = {plugin for point in (MULTI_POINT, *POINTS) for plugin in _named(plugins, point)}
     balanced = _resources(args.get(BALANCED_ALLOCATION, {}).get("resources"))
     system = (spread.get("defaultingType") or SYSTEM) == SYSTEM
+    filters, scoring = enabled(profile, FILTER, USUAL_PLUGINS), enabled(profile, SCORE, USUAL_PLUGINS)
+    affinity_weight = between_pods.get("hardPodAffinityWeight")
     return Profile(
-        name,
-        tuple([plugin for plugin in enabled(profile, FILTER, USUAL_PLUGINS) if plugin in FILTERS]),
-        frozenset(FILTERS) & enabled(profile, PRE_FILTER, USUAL_PLUGINS).keys(),
-        {plugin: weight or 1 for plugin, weight in enabled(profile, SCORE, USUAL_PLUGINS).items() if plugin in WEIGHTS},
-        read_required(reader, spec),
-        read_preferred(reader, spec) or (),
-        frozenset(map(str, as_list(fit.get("ignoredResources")))),
-        frozenset(map(str, as_list(fit.get("ignoredResourceGroups")))),
-        _strategy(as_mapping(fit.get("scoringStrategy"))),
-        tuple(name for name, _ in balanced) or (CPU, MEMORY),
-        None if system else tuple(map(as_mapping, as_list(spread.get("defaultConstraints")))),
-        1 if (weight := between_pods.get("hardPodAffinityWeight")) is None else _number(weight),
-        _scores(_points(args.get(VOLUME_BINDING, {}).get("shape"))) or FREE_STORAGE_SHAPE,
-        between_pods.get("ignorePreferredTermsOfExistingPods") is True,
-        tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named_plugins - KNOWN_PLUGINS)]),
-        DEFAULT_PREEMPTION in after_filter,
-        DYNAMIC_RESOURCES in after_filter,
-        USUAL_PROFILE.preemption_candidates if absolute is None else _number(absolute),
-        USUAL_PROFILE.preemption_percentage if percentage is None else _number(percentage),
+        name=name,
+        filters=tuple([plugin for plugin in filters if plugin in FILTERS]),
+        pre_filters=frozenset(FILTERS) & enabled(profile, PRE_FILTER, USUAL_PLUGINS).keys(),
+        weights={plugin: weight or 1 for plugin, weight in scoring.items() if plugin in WEIGHTS},
+        added=read_required(reader, spec),
+        added_preferred=read_preferred(reader, spec) or (),
+        ignored=frozenset(map(str, as_list(fit.get("ignoredResources")))),
+        ignored_groups=frozenset(map(str, as_list(fit.get("ignoredResourceGroups")))),
+        strategy=_strategy(as_mapping(fit.get("scoringStrategy"))),
+        balanced=tuple(resource for resource, _ in balanced) or (CPU, MEMORY),
+        defaults=None if system else tuple(map(as_mapping, as_list(spread.get("defaultConstraints")))),
+        hard_pod_affinity_weight=1 if affinity_weight is None else _number(affinity_weight),
+        free_storage=_scores(_points(args.get(VOLUME_BINDING, {}).get("shape"))) or FREE_STORAGE_SHAPE,
+        ignores_preferences_of_others=between_pods.get("ignorePreferredTermsOfExistingPods") is True,
+        unmodelled=tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named_plugins - KNOWN_PLUGINS)]),
+        preempts=DEFAULT_PREEMPTION in after_filter,
+        deallocates=DYNAMIC_RESOURCES in after_filter,
+        preemption_candidates=USUAL_PROFILE.preemption_candidates if absolute is None else _number(absolute),
+        preemption_percentage=USUAL_PROFILE.preemption_percentage if percentage is None else _number(percentage),
     )
 
 

@@ -331,7 +331,7 @@ class Framework:
 
     def best(self, candidates: NodeSet) -> NodeSet:
         """Return the candidates with the highest total."""
-        if candidates & (candidates - 1) == 0:
+        if candidates & (candidates - 1) == 0:  # At most one bit is set: one candidate, or none.
             return candidates
         self._scores_of_usage.look_at(candidates)
         by_score = self._scores_of_usage.by_answer
@@ -346,7 +346,9 @@ class Framework:
                 if base + score < most:
                     break
                 if scored := nodes & by_score[score]:
-                    most, best = (base + score, scored) if base + score > most else (most, best | scored)
+                    if base + score > most:
+                        most, best = base + score, 0
+                    best |= scored
                     break
         return best
 

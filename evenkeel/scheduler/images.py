@@ -34,7 +34,7 @@ class PodImages(NamedTuple):
     """The images of a Pod whose sizes ImageLocality adds up."""
 
     names: tuple[str, ...] = ()
-    number: int = 0  # By which the largest score is reckoned; up to 1.36 without mounted images.
+    number: int = 0  # The largest score grows with it; up to 1.36 mounted images do not count.
 
 
 NO_IMAGES = PodImages()

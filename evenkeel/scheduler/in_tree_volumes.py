@@ -124,11 +124,8 @@ def _of_key(key: str, terms: Iterable[NodeTerm] | None) -> list[Requirement]:
 
 
 def _renamed(terms: Iterable[NodeTerm], keys: Mapping[str, str]) -> tuple[NodeTerm, ...]:
-    return tuple(
-        [
-            NodeTerm(
-                tuple([asked._replace(key=keys.get(asked.key, asked.key)) for asked in term.expressions]), term.fields
-            )
-            for term in terms
-        ]
-    )
+    renamed: list[NodeTerm] = []
+    for term in terms:
+        expressions = [asked._replace(key=keys.get(asked.key, asked.key)) for asked in term.expressions]
+        renamed.append(NodeTerm(tuple(expressions), term.fields))
+    return tuple(renamed)

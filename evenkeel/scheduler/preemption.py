@@ -169,7 +169,8 @@ class _Evaluator:
                 refusals.append(victims)
                 continue
             candidates[name] = victims
-            unviolated += not victims.violations
+            if not victims.violations:
+                unviolated += 1
             if len(candidates) >= enough and unviolated > more:
                 complete = self.random is not None
                 break

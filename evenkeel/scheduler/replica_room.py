@@ -53,7 +53,18 @@ class SnapshotRoom:
             # Labels that a controller adds are not known yet: a term that asks for one may not select the Pods.
             is_certain = workload.namespace in term.namespaces and selector.keys.isdisjoint(self._subject.addable)
             if is_certain and selector.matches(workload.labels) and key in nodes.common_label_keys:
-                yield Constraint(-1, 1, key, HARD, None, selector, len(nodes) + 1, IGNORE, IGNORE, ())
+                yield Constraint(
+                    index=-1,
+                    max_skew=1,
+                    topology_key=key,
+                    when_unsatisfiable=HARD,
+                    label_selector=None,
+                    selector=selector,
+                    min_domains=len(nodes) + 1,  # More than there are: the minimum stays 0.
+                    node_affinity_policy=IGNORE,
+                    node_taints_policy=IGNORE,
+                    match_label_keys=(),
+                )
 
     def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
         addable = self._workload.addable  # A label that the controller may yet add decides nothing for sure.
@@ -73,14 +84,14 @@ class SnapshotRoom:
         """
         spec, namespace = with_default_requests(self._workload.pod_spec or {}), self._workload.namespace
         raw = {"metadata": {"namespace": namespace}, "spec": spec}
-        pod, new = read_incoming_pod(Reader(), raw, self._subject.features), self._subject.pod
+        incoming, new_pod = read_incoming_pod(Reader(), raw, self._subject.features), self._subject.pod
         return IncomingPod(
             namespace,
             self._workload.pods_labels(),
-            new.affinity,
-            new.tolerations,
-            requests=pod.requests,
-            ports=pod.ports,
+            new_pod.affinity,
+            new_pod.tolerations,
+            requests=incoming.requests,
+            ports=incoming.ports,
         )
 
 

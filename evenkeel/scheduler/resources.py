@@ -226,10 +226,10 @@ def _aggregate(pod: _PodResources, features: Features, missing: Amounts) -> Amou
     if not features.greatest_of_sums:
         return _sum(containers, [_in_effect(container, pod.infeasible) for container in containers], missing)
     specified = [container.spec for container in containers]
-    lists = [] if pod.infeasible else [specified]
-    of_the_pod: list[Stated] = []
+    lists = [] if pod.infeasible else [specified]  # Each with the amounts of all containers.
+    pod_level: list[Stated] = []
     if features.pod_allocated_resources and pod.allocated is not None and pod.actuated is not None:
-        of_the_pod = [pod.actuated, pod.allocated]
+        pod_level = [pod.actuated, pod.allocated]
     else:
         unreported: Sequence[Stated] = [()] * len(containers) if pod.infeasible else specified
         allocated = [
@@ -237,7 +237,7 @@ def _aggregate(pod: _PodResources, features: Features, missing: Amounts) -> Amou
         ]
         actuated = [_first(container.actuated, other) for container, other in zip(containers, allocated, strict=True)]
         lists += [amounts for amounts in (allocated, actuated) if amounts not in lists]
-    return _greatest(*[tuple(_sum(containers, amounts, missing).items()) for amounts in lists], *of_the_pod)
+    return _greatest(*[tuple(_sum(containers, amounts, missing).items()) for amounts in lists], *pod_level)
 
 
 def _first(amounts: Stated | None, otherwise: Stated) -> Stated:

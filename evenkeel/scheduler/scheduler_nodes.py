@@ -80,7 +80,7 @@ class SchedulerNodes(NodesOf[SchedulerNode]):
 
 
 def _at(positions: Sequence[int]) -> NodeSet:
-    """Return the nodes at these rising positions: written as binary digits, for to set bit after bit is quadratic."""
+    """Return the nodes at these rising positions; through a text of digits, since setting bit by bit is quadratic."""
     digits = bytearray(b"0" * (positions[-1] + 1))
     for position in positions:
         digits[-1 - position] = ord("1")

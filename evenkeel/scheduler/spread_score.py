@@ -161,4 +161,4 @@ def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
 def rounded(score: float) -> int:
     """Return the nearest integer, halves away from zero, as Go's math.Round; a score is never negative."""
     whole = math.floor(score)
-    return whole + (score - whole >= 0.5)
+    return whole + 1 if score - whole >= 0.5 else whole

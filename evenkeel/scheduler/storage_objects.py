@@ -156,10 +156,9 @@ def read_claim(reader: Reader, raw: Mapping[str, object]) -> Claim:
     namespace, name, uid = (
         reader.string(metadata.get(field), ("metadata", field)) or "" for field in ("namespace", "name", "uid")
     )
-    requests = reader.mapping(
-        reader.mapping(spec.get("resources"), ("spec", "resources")).get("requests"), ("spec", "resources", "requests")
-    )
-    requested = requests.get("storage")
+    resources = reader.mapping(spec.get("resources"), ("spec", "resources"))
+    requests_path: FieldPath = ("spec", "resources", "requests")
+    size = reader.mapping(resources.get("requests"), requests_path).get("storage")
     selector = read_selector(reader, spec.get("selector"), ("spec", "selector"))
     volume = reader.string(spec.get("volumeName"), ("spec", "volumeName")) or ""
     selected = annotations.get(SELECTED_NODE)
@@ -174,9 +173,7 @@ def read_claim(reader: Reader, raw: Mapping[str, object]) -> Claim:
         deleting=metadata.get("deletionTimestamp") is not None,
         selected_node=selected if isinstance(selected, str) else None,
         access_modes=_access_modes(reader, spec),
-        requested=None
-        if requested is None
-        else read_quantity(reader, requested, ("spec", "resources", "requests"), "storage"),
+        requested=None if size is None else read_quantity(reader, size, requests_path, "storage"),
         mode=_mode(reader, spec),
         selector=None if selector is None else as_selector(selector),
         attributes_class=_attributes_class(reader, spec),
@@ -267,19 +264,16 @@ def _read_class(reader: Reader, name: str, raw: Mapping[str, object]) -> Storage
     metadata = as_mapping(raw.get("metadata"))
     annotations = as_mapping(metadata.get("annotations"))
     terms = list(reader.mappings(raw.get("allowedTopologies"), ("allowedTopologies",)))
+    allowed = [
+        NodeTerm(requirements, ())
+        for term, term_path in terms
+        if (requirements := _allowed(reader, term.get("matchLabelExpressions"), term_path))
+    ]
     return StorageClass(
         name,
         reader.string(raw.get("provisioner"), ("provisioner",)) or "",
         reader.string(raw.get("volumeBindingMode"), ("volumeBindingMode",)) or "",
-        tuple(
-            [
-                NodeTerm(requirements, ())
-                for term, term_path in terms
-                if (requirements := _allowed(reader, term.get("matchLabelExpressions"), term_path))
-            ]
-        )
-        if terms
-        else None,
+        tuple(allowed) if terms else None,
         any(annotations.get(annotation) == "true" for annotation in DEFAULT_CLASS_ANNOTATIONS),
         reader.string(metadata.get("creationTimestamp"), ("metadata", "creationTimestamp")) or "",
     )

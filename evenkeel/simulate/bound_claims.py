@@ -103,12 +103,12 @@ def bound_on(storage: Storage, binding: Binding | None, node: Node | None) -> St
     A new volume is in the node's domains of the topology keys of its CSI driver, or in the node's zone if no CSINode
     tells the keys.  The driver reports at once that there is less free storage.
     """
-    if binding is None or node is None or not (binding.free or binding.made):
+    if binding is None or node is None or not (binding.free or binding.new_volumes):
         return storage
     claims = [_bound(claim, free.name) for claim, free in binding.free]
     volumes = [replace(free, claim=_ref(claim), available=False) for claim, free in binding.free]
     taken: dict[StorageCapacity, int] = {}
-    for claim, capacity in binding.made:
+    for claim, capacity in binding.new_volumes:
         volume = _new_volume(storage, claim, node)
         volumes.append(volume)
         claims.append(_bound(claim, volume.name))

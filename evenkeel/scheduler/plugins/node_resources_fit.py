@@ -40,8 +40,8 @@ class NodeResourcesFit(Plugin):
 
     def follow_usage(self, usage: ChangingUsage) -> None:
         # The key by which frameworks share the groups.  `of_devices` need not be in it: the requests decide it.
-        asked = "shortages", self.cycle.requests
-        self._by_shortages: NodesByUsage[tuple[str, ...]] = usage.grouped(asked, self._shortages())
+        key = "shortages", self.cycle.requests
+        self._by_shortages: NodesByUsage[tuple[str, ...]] = usage.grouped(key, self._shortages())
 
     def _shortages(self) -> OfUsage[tuple[str, ...]]:
         """Return the function that says of which resources a node has too little; it is called for each node."""

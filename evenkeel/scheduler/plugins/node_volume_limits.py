@@ -49,7 +49,9 @@ class NodeVolumeLimits(Plugin):
                     yield Refusal(self.name, (Reason(text, f"does not have the CSI driver {driver}"),), missing, True)
                     passing &= ~missing
             with_errors = passing & self.nodes.named(attached.errors)
-            for node in self.nodes.names(with_errors and with_errors & self._limited):
+            if with_errors:  # Mostly not, and _limited looks at every CSINode.
+                with_errors &= self._limited
+            for node in self.nodes.names(with_errors):
                 error = min(attached.errors[node].values())
                 raise SchedulerError(f'running "{self.name}" filter plugin: {error}')
             yield Refusal(self.name, (TOO_MANY,), passing & attached.refused(volumes), True)

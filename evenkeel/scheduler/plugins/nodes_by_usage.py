@@ -23,16 +23,16 @@ class ChangingUsage:
     def __init__(self, nodes: SchedulerNodes, by_node: Mapping[str, Usage]) -> None:
         self.nodes = nodes
         self.by_node = by_node  # Whoever changes it calls `change`.
-        self._changes: list[NodeSet] = []  # The changed node, one after the other.
-        self._changed: NodeSet = 0  # All of them.
+        self._changes: list[NodeSet] = []  # The changed node of each change, in their order.
+        self._changed: NodeSet = 0  # All changed nodes.
         self._groups: dict[Hashable, NodesByUsage[Any]] = {}  # Shared by all Pods that ask the same.
 
     def copy(self, by_node: Mapping[str, Usage]) -> ChangingUsage:
         """Return a copy that follows another mapping, which must be equal now."""
         new = ChangingUsage(self.nodes, by_node)
-        for asked, group in self._groups.items():
+        for key, group in self._groups.items():
             group.catch_up()
-            new._groups[asked] = group.copy(new)
+            new._groups[key] = group.copy(new)
         return new
 
     def set(self, name: str, usage: Usage) -> None:
@@ -51,11 +51,11 @@ class ChangingUsage:
         """Return the nodes of all changes but the first `seen`, and the number of changes so far."""
         return union(self._changes[seen:]) if seen else self._changed, len(self._changes)
 
-    def grouped(self, asked: Hashable, answer_of: OfUsage[AnswerT]) -> NodesByUsage[AnswerT]:
-        """Return the nodes grouped by a function; `asked` identifies the function."""
-        if asked not in self._groups:
-            self._groups[asked] = NodesByUsage(self, answer_of)
-        return self._groups[asked]
+    def grouped(self, key: Hashable, answer_of: OfUsage[AnswerT]) -> NodesByUsage[AnswerT]:
+        """Return the nodes grouped by a function; equal keys are for functions that answer the same."""
+        if key not in self._groups:
+            self._groups[key] = NodesByUsage(self, answer_of)
+        return self._groups[key]
 
 
 class NodesByUsage(Generic[AnswerT]):
@@ -65,7 +65,7 @@ class NodesByUsage(Generic[AnswerT]):
 
     def __init__(self, usage: ChangingUsage, answer_of: OfUsage[AnswerT]) -> None:
         self._usage, self._answer_of = usage, answer_of
-        self._seen = 0  # So many changes of the usage are heeded.
+        self._seen = 0  # How many changes of the usage are heeded.
         self._answered: NodeSet = 0  # The nodes whose answers are up to date.
         self.by_answer: dict[AnswerT, NodeSet] = {}
 

@@ -45,7 +45,7 @@ class Binding(NamedTuple):
 
     nodes: NodeSet
     free: tuple[tuple[Claim, PersistentVolume], ...] = ()
-    made: tuple[NewVolume, ...] = ()
+    new_volumes: tuple[NewVolume, ...] = ()
 
 
 class Choice(NamedTuple):
@@ -53,16 +53,16 @@ class Choice(NamedTuple):
 
     nodes: NodeSet
     free: tuple[Claim, PersistentVolume] | None = None
-    made: NewVolume | None = None
+    new_volume: NewVolume | None = None
 
 
 class Choices(NamedTuple):
     """What each claim that waits gets on which nodes."""
 
-    possible: NodeSet  # Here each claim gets a volume.
+    possible: NodeSet  # Where each claim gets a volume.
     of_claims: tuple[Sequence[Choice], ...]
-    without_volume: NodeSet  # Here one gets none.
-    without_space: NodeSet  # Here there is no space for a new one.
+    without_volume: NodeSet  # Where a claim gets none.
+    without_space: NodeSet  # Where there is no space for a new one.
 
 
 NO_CHOICES = Choices(0, (), 0, 0)
@@ -273,7 +273,7 @@ class VolumeBinding(Plugin):
             return [], nodes, 0
         allowed = nodes & self._meeting(storage_class.allowed)
         choices = [
-            Choice(within, made=NewVolume(claim, capacity))
+            Choice(within, new_volume=NewVolume(claim, capacity))
             for within, capacity in self._with_space(claim, storage_class, allowed)
         ]
         return choices, nodes & ~allowed, allowed & ~union(choice.nodes for choice in choices)
@@ -325,7 +325,7 @@ class VolumeBinding(Plugin):
             requested, capacity = used.get(volume.class_name, (0, 0))
             used[volume.class_name] = requested + whole(claim.requested or 0), capacity + whole(volume.capacity)
         # As upstream has it, new volumes count only where no free one is bound.
-        for claim, reported in binding.made if not binding.free else ():
+        for claim, reported in binding.new_volumes if not binding.free else ():
             if reported is not None:
                 requested, _ = used.get(claim.class_name, (0, 0))
                 used[claim.class_name] = requested + whole(claim.requested or 0), whole(reported.capacity or 0)
@@ -362,8 +362,8 @@ def _divided(parts: Sequence[Binding], choices: Sequence[Choice], possible: Node
 def _plus(part: Binding, choice: Choice, nodes: NodeSet) -> Binding:
     """Add the choice of one more claim to a binding, on those of its nodes where both hold."""
     free_volume = () if choice.free is None else (choice.free,)
-    new_volume = () if choice.made is None else (choice.made,)
-    return Binding(nodes, (*part.free, *free_volume), (*part.made, *new_volume))
+    new_volume = () if choice.new_volume is None else (choice.new_volume,)
+    return Binding(nodes, (*part.free, *free_volume), (*part.new_volumes, *new_volume))
 
 
 def _fits(claim: Claim, volume: PersistentVolume) -> bool:
