@@ -312,7 +312,9 @@ def _priority(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted:
     upstream: admission.go:Plugin.admitPod (v1.37)
     """
     name, classes = texts_at(spec, "priorityClassName")[0], creation.priorities
-    priority_class = classes.get(name) or SYSTEM_CLASSES.get(name) if name else creation.default_priority
+    priority_class: PriorityClass | None = creation.default_priority
+    if name:
+        priority_class = classes.get(name) or SYSTEM_CLASSES.get(name)
     if priority_class is None and classes:
         return _Admitted(spec, errors=[_no_class(("spec", "priorityClassName"), name, "PriorityClass")])
     if priority_class is None or not (classes or name):

@@ -27,9 +27,9 @@ def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> Defa
     newest: dict[ObjectKey, PodObject] = {}
     for pod in map(read_pod, pods):
         if (maker := maker_of(pod, others)) is not None:
-            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=lambda of_maker: of_maker.age)
+            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=lambda candidate: candidate.age)
 
-    def given(subject: PlacementSubject) -> list[dict[str, object]] | None:
+    def defaults_of(subject: PlacementSubject) -> list[dict[str, object]] | None:
         pod = newest.get(subject.made_by.key) if subject.made_by is not None else None
         if pod is None or not pod.defaulted:
             return None
@@ -38,4 +38,4 @@ def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> Defa
             {name: value for name, value in constraint.items() if name != "labelSelector"} for constraint in constraints
         ]
 
-    return given
+    return defaults_of

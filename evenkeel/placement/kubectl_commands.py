@@ -87,10 +87,10 @@ def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> t
                 return ()
             written.append(Command(edit.arguments, edit.patch))
         elif edit is spec_edits[0]:  # One patch makes all changes of the template.
-            patch = _patch(template, spec_edits) if template is not None else None
+            patch = _template_patch(template, spec_edits) if template is not None else None
             if patch is None:
                 return ()
-            written.append(_patching(patch))
+            written.append(_patch_command(patch))
     return tuple(written)
 
 
@@ -99,7 +99,7 @@ def deleting(namespace: str, *names: str) -> ClusterEdit:
 
 
 def patching(ref: ObjectRef, *operations: Mapping[str, object]) -> ClusterEdit:
-    command = _patching(JsonPatch(ref, operations))
+    command = _patch_command(JsonPatch(ref, operations))
     return ClusterEdit(command.arguments, (ref.namespace, ref.name), patch=command.patch)
 
 
@@ -120,7 +120,7 @@ def _is_valid(edit: ClusterEdit) -> bool:
     )
 
 
-def _patch(template: Template, edits: Sequence[SpecEdit]) -> JsonPatch | None:
+def _template_patch(template: Template, edits: Sequence[SpecEdit]) -> JsonPatch | None:
     """Return the patch that makes the edits in a template; None if one of them cannot be made there."""
     ref, spec = template.ref, template.spec
     if not all(map(is_subdomain, (ref.name, ref.namespace, ref.kind.lower(), *filter(None, (ref.group,))))):
@@ -186,6 +186,6 @@ def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object
                 yield {"op": "add" if old is None else "replace", "path": field_path, "value": new}
 
 
-def _patching(patch: JsonPatch) -> Command:
+def _patch_command(patch: JsonPatch) -> Command:
     operations = json.dumps(patch.operations, separators=(",", ":"))
     return Command(("patch", patch.ref.in_kubectl, "-n", patch.ref.namespace, "--type=json", "-p", operations), patch)

@@ -15,10 +15,14 @@ _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
 
 def in_words(lack: Lack) -> str:
     """Say what is lacking: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
-    parts = [f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}"] if lack.pods else []
-    parts += [f"{_cpu(lack.milli_cpu)} of cpu"] if lack.milli_cpu else []
+    parts: list[str] = []
+    if lack.pods:
+        parts.append(f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}")
+    if lack.milli_cpu:
+        parts.append(f"{_cpu(lack.milli_cpu)} of cpu")
     for name, amount in ((MEMORY, lack.memory), (STORAGE, lack.ephemeral_storage)):
-        parts += [f"{_bytes(amount)} of {name}"] if amount else []
+        if amount:
+            parts.append(f"{_bytes(amount)} of {name}")
     parts += [f"{amount} of {name}" for name, amount in lack.scalars]
     return " and ".join(parts)
 
@@ -34,7 +38,9 @@ def lowering_in_words(requests: Requests, lack: Lack) -> str:
 
 
 def _exact(name: str, amount: int) -> str:
-    return _cpu(amount) if name == CPU else size_text(amount * NANOS) if name in (MEMORY, STORAGE) else str(amount)
+    if name == CPU:
+        return _cpu(amount)
+    return size_text(amount * NANOS) if name in (MEMORY, STORAGE) else str(amount)
 
 
 def freed(usage: Usage, lack: Lack) -> Usage | None:

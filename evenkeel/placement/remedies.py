@@ -412,8 +412,8 @@ def _without_group(cycle: Cycle, *, groups: Iterable[Sequence[NamedPod]]) -> Ite
     small_groups = (group for group in groups if 0 < len(group) <= MOST_PODS_DELETED)
     for group in sorted(small_groups, key=len):
         if all(_is_bare(named, cycle) for named in group):
-            on = sorted({named.pod.node for named in group})
-            yield _deleted(cycle, sorted(group), f"on {' and '.join(on)}")
+            nodes = sorted({named.pod.node for named in group})
+            yield _deleted(cycle, sorted(group), f"on {' and '.join(nodes)}")
 
 
 def _deleted(cycle: Cycle, pods: Sequence[NamedPod], place: str) -> Variant:
@@ -534,6 +534,7 @@ def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Va
         return
     lack, node = min(lacks, key=lambda lacking_node: share(lacking_node[0], lacking_node[1].allocatable))
     has, scalars = node.allocatable, dict(node.allocatable.scalars)
+    # What the larger node has of each resource that the node lacks; 0 for the others, which in_words leaves out.
     larger = Lack(
         lack.pods and has.pods + lack.pods,
         lack.milli_cpu and has.milli_cpu + lack.milli_cpu,

@@ -56,8 +56,8 @@ class PlacementSubject:
     pod: PodObject
     ref: ObjectRef  # The Pod, or the workload whose next replica it is.
     made_by: ObjectRef | None  # The topmost known owner, or the workload itself.
-    phase: str  # "" for a Pod that does not exist yet, and so is `node`.
-    node: str
+    phase: str  # "" for a Pod that does not exist yet.
+    node: str  # "" for a Pod that has none.
     verdict: ScheduledCondition
     remarks: tuple[str, ...]  # Sentences: what keeps the scheduler from placing it, and what was added to it.
     unmodelled: tuple[str, ...]  # Features that it uses and that are not computed.
@@ -100,13 +100,13 @@ def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
     pod = read_pod(raw)
     return PlacementSubject(
         pod,
-        ObjectRef.of(raw),
-        maker_of(pod, others),
-        pod.phase or "Pending",
-        pod.node,
-        pod.scheduled_condition,
-        tuple(_remarks(pod)),
-        tuple(used_by(pod.spec)),
+        ref=ObjectRef.of(raw),
+        made_by=maker_of(pod, others),
+        phase=pod.phase or "Pending",
+        node=pod.node,
+        verdict=pod.scheduled_condition,
+        remarks=tuple(_remarks(pod)),
+        unmodelled=tuple(used_by(pod.spec)),
     )
 
 
@@ -166,16 +166,16 @@ def next_replica(
         subjects.append(
             PlacementSubject(
                 pod,
-                workload_object.ref,
-                made_by,
-                "",
-                "",
-                ScheduledCondition(),
-                (*_remarks(pod), *daemon, *_additions(created_pod)),
-                tuple(used_by(pod.spec)),
-                workload.path[:-2],
-                created_pod.errors,
-                (*_claims_of(workload_object), *ephemeral_claims(created_pod.raw)),
+                ref=workload_object.ref,
+                made_by=made_by,
+                phase="",
+                node="",
+                verdict=ScheduledCondition(),
+                remarks=(*_remarks(pod), *daemon, *_additions(created_pod)),
+                unmodelled=tuple(used_by(pod.spec)),
+                path=workload.path[:-2],
+                refusals=created_pod.errors,
+                claims=(*_claims_of(workload_object), *ephemeral_claims(created_pod.raw)),
             )
         )
     return tuple(subjects)
@@ -284,7 +284,9 @@ def attempt(
     )
     defaults_in_force = scheduler_defaults if policy_defaults is None else policy_defaults
     constraints = constraints_in_force(written, pod.labels, defaults_in_force, selector, features)
-    source = FROM_POD if written else FROM_SCHEDULER if policy_defaults is None else POLICY
+    source = FROM_SCHEDULER if policy_defaults is None else POLICY
+    if written:
+        source = FROM_POD
     heeded = tuple([constraint for constraint in constraints if profile.heeds(constraint)])
     if subject.claims:
         snapshot = replace(snapshot, storage=with_expected(snapshot.storage or NO_STORAGE, subject.claims))

@@ -18,7 +18,7 @@ from evenkeel.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPAC
 from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import NamedPod
-from evenkeel.scheduler.storage import FILESYSTEM, Claim, ClaimRef, PersistentVolume, StorageCapacity
+from evenkeel.scheduler.storage import FILESYSTEM, Claim, ClaimRef, PersistentVolume, Storage, StorageCapacity
 from evenkeel.scheduler.volumes import ClaimKey
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME, SELECTED_NODE, ZONE
@@ -90,11 +90,11 @@ def _with_volume(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Varian
     for i, claim in enumerate(_waiting(cycle)):
         volume = PersistentVolume(
             f"{NEW_VOLUME} {i}",
-            claim.selector_labels,
-            claim.class_name,
-            claim.requested or 0,
-            claim.access_modes,
-            claim.mode,
+            labels=claim.selector_labels,
+            class_name=claim.class_name,
+            capacity=claim.requested or 0,
+            access_modes=claim.access_modes,
+            mode=claim.mode,
             available=True,
             attributes_class=claim.attributes_class,
             terms=(NodeTerm((_within(cycle, which),), ()),),
@@ -144,9 +144,9 @@ def _storage_text(cycle: Cycle, claim: Claim, which: NodeSet) -> str:
 
 def _with_node(cycle: Cycle, *, labels: Labels) -> Iterator[Variant]:
     """Add a node like an existing one, but with these labels."""
-    pairs = " and ".join(f"{key}={value}" for key, value in labels.items())
-    ((key, value),) = labels.items() if len(labels) == 1 else (("", ""),)
-    words = f"add a node in {place_name(key, value)}" if key == ZONE else f"add a node with {pairs}"
+    words = f"add a node with {' and '.join(f'{key}={value}' for key, value in labels.items())}"
+    if labels.keys() == {ZONE}:
+        words = f"add a node in {place_name(ZONE, labels[ZONE])}"
     for node in islice(cycle.snapshot.nodes, 1):
         yield Variant(words, with_new(cycle, node, labels))
 
@@ -168,12 +168,14 @@ def _bound(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
     for volume in cycle.mounts.claims:
         claim = storage.claim(cycle.mounts.namespace, volume.claim)
         if claim is not None and not claim.bound and not storage.waits(claim):
-            new = f"{NEW_VOLUME} {volume.claim}"
-            persistent_volume = PersistentVolume(
-                new, {}, terms=(NodeTerm((_within(cycle, which),), ()),), claim=ClaimRef(claim.namespace, claim.name)
+            new_volume = PersistentVolume(
+                f"{NEW_VOLUME} {volume.claim}",
+                labels={},
+                terms=(NodeTerm((_within(cycle, which),), ()),),
+                claim=ClaimRef(claim.namespace, claim.name),
             )
-            bound_claim = replace(claim, bound=True, volume_name=new)
-            storage = storage.with_volumes([persistent_volume]).with_claims([bound_claim])
+            bound_claim = replace(claim, bound=True, volume_name=new_volume.name)
+            storage = storage.with_volumes([new_volume]).with_claims([bound_claim])
             names.append(claim.name)
     words = f"bind {_claims_by_name(names)} to {'volumes' if len(names) > 1 else 'a volume'} in {place}"
     yield Variant(words, _with(cycle, storage=storage))
@@ -199,5 +201,5 @@ def _claims_by_name(names: Sequence[str]) -> str:
     return f"{'claims' if len(names) > 1 else 'claim'} {' and '.join(names)}"
 
 
-def _with(cycle: Cycle, **changed: object) -> Cycle:
-    return replace(cycle, snapshot=replace(cycle.snapshot, **changed))  # type: ignore[arg-type]
+def _with(cycle: Cycle, *, storage: Storage) -> Cycle:
+    return replace(cycle, snapshot=replace(cycle.snapshot, storage=storage))
