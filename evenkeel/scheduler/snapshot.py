@@ -307,14 +307,14 @@ class _SnapshotObject(ObjectReader):
             () if large else label_set(labels),
             node,
             self._requests(),
-            spreads,
-            self._affinity(),
-            self._ports(),
-            priority,
-            self._mounts(),
-            inf if started is None else started,
-            terminating and self._is_preempted(),
-            controller_of(self.metadata) is not None,
+            spreads=spreads,
+            affinity=self._affinity(),
+            ports=self._ports(),
+            priority=priority,
+            mounts=self._mounts(),
+            started=inf if started is None else started,
+            preempted=terminating and self._is_preempted(),
+            owned=controller_of(self.metadata) is not None,
         )
 
     def _is_preempted(self) -> bool:

@@ -88,11 +88,11 @@ def with_volumes(cycle: Cycle, templates: VolumeTemplates, replicas: int) -> Cyc
     """Return an attempt for one Pod that has the volumes of all replicas, and of one more."""
     # Without claim templates all Pods have the same volumes.
     ordinals = range(replicas + 1) if templates.claims else (0,)
-    volumes_and_claims = [templates.of_pod(ordinal, 0) for ordinal in ordinals]
-    mounts = volumes_and_claims[0][0]._replace(
-        volumes=tuple([volume for of_pod, _ in volumes_and_claims for volume in of_pod.volumes])
+    mounts_and_claims = [templates.of_pod(ordinal, 0) for ordinal in ordinals]
+    mounts = mounts_and_claims[0][0]._replace(
+        volumes=tuple([volume for pod_mounts, _ in mounts_and_claims for volume in pod_mounts.volumes])
     )
-    storage = with_made(cycle.storage, [claim for _, claims in volumes_and_claims for claim in claims])
+    storage = with_made(cycle.storage, [claim for _, claims in mounts_and_claims for claim in claims])
     return replace(cycle, pod=replace(cycle.pod, mounts=mounts), snapshot=replace(cycle.snapshot, storage=storage))
 
 
@@ -128,12 +128,12 @@ def _new_volume(storage: Storage, claim: Claim, node: Node) -> PersistentVolume:
     name, driver = f"{claim.namespace}/{claim.name}", driver_of(storage.classes[claim.class_name].provisioner)
     return PersistentVolume(
         name,
-        {},
-        claim.class_name,
-        claim.requested or 0,
-        claim.access_modes,
-        claim.mode,
-        _ref(claim),
+        labels={},
+        class_name=claim.class_name,
+        capacity=claim.requested or 0,
+        access_modes=claim.access_modes,
+        mode=claim.mode,
+        claim=_ref(claim),
         attributes_class=claim.attributes_class,
         terms=_accessible(storage, driver, node),
         driver=driver,

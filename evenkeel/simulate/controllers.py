@@ -43,7 +43,12 @@ from webhook.spread.taints import read_limited_tolerations
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
 DAEMON_SET, JOB = "DaemonSet", "Job"
 SIMULATED = (
-    *((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER), (APPS, DAEMON_SET), (BATCH, JOB)),
+    (APPS, DEPLOYMENT),
+    (APPS, STATEFUL),
+    (APPS, SET),
+    (CORE, CONTROLLER),
+    (APPS, DAEMON_SET),
+    (BATCH, JOB),
 )
 OF_JOB = ("batch", JOB)
 # Owners of Pods, as API group and kind, whose controllers make another Pod for one that is gone.
@@ -114,11 +119,11 @@ class Makers:
             tuple(tried.cycle.constraints),
             tried.cycle.system_defaults,
             profile_or_usual,
-            _waits(subject.pod, subject.scheduler if profile is None else ""),
-            read_limited_tolerations(subject.pod.spec),
-            subject.unmodelled,
-            tried.source,
-            subject.pod.gone_at_once,
+            waits=_waits(subject.pod, subject.scheduler if profile is None else ""),
+            tolerations=read_limited_tolerations(subject.pod.spec),
+            unmodelled=subject.unmodelled,
+            source=tried.source,
+            gone_at_once=subject.pod.gone_at_once,
         )
         return of_class, tried.errors
 
@@ -138,10 +143,9 @@ class Makers:
                 job = read_job_replacement(raw)
             stateful = owner.kind == STATEFUL
             ordered = stateful and (workload is None or workload.stateful_set_update.ordered)
-            replaces = stateful or job.waits
             self._makers[key] = Maker(
                 of_class,
-                replaces,
+                replaces=stateful or job.waits,
                 volumes=volumes,
                 retries=job.retries,
                 ordered=ordered,
@@ -173,8 +177,8 @@ class Makers:
 class Controllers:
     """What makes the Pods of a workload that is simulated by name, in each of its revisions."""
 
-    def __init__(self, raw: Raw, among: Makers) -> None:
-        self.among, self.cluster = among, among.cluster
+    def __init__(self, raw: Raw, cluster_makers: Makers) -> None:
+        self.cluster_makers, self.cluster = cluster_makers, cluster_makers.cluster
         self.workload = read_workload_object(raw)
         self.ref = self.workload.ref
         # The ReplicaSets of a Deployment, the oldest first; else the workload itself.
@@ -185,7 +189,7 @@ class Controllers:
 
     def read_revisions(self) -> None:
         """Read the revisions of the workload, once all controllers are known."""
-        own_pods = [pod for pod in self.among.pods if self._set_of(pod) >= 0]
+        own_pods = [pod for pod in self.cluster_makers.pods if self._set_of(pod) >= 0]
         if self.ref.kind == STATEFUL:
             self.updating = read_revisions(self.workload, own_pods)
         elif self.ref.kind == DAEMON_SET:
@@ -209,7 +213,7 @@ class Controllers:
         replica_set = read_workload_object(new_replica_set(self.workload, revision))
         selector = as_selector(read_selector(Reader(), replica_set.selector, ("spec", "selector")))
         controller = Controller(APPS, SET, replica_set.ref.name, "", selector)
-        self.among.snapshot = self.among.snapshot.with_controller(self.ref.namespace, controller)
+        self.cluster_makers.snapshot = self.cluster_makers.snapshot.with_controller(self.ref.namespace, controller)
         return replica_set
 
     def next_maker(self, number: int) -> Maker:
@@ -229,8 +233,8 @@ class Controllers:
 
     def stored_class(self, stored: Raw) -> PodClass | None:
         """Return the class of the Pods of the workload as the cluster has it, before a file is applied."""
-        subject = self.among.next(stored)
-        return self.among.pod_class(subject)[0] if subject is not None else None
+        subject = self.cluster_makers.next(stored)
+        return self.cluster_makers.pod_class(subject)[0] if subject is not None else None
 
     def _before(self, updated: Maker) -> Maker:
         """Return the maker of the Pods of the current revision, from one of its Pods: its template is not known."""
@@ -239,28 +243,28 @@ class Controllers:
             return self._required(self.workload, updating.current)
         if updating.like is None:
             return updated
-        of_class = self.among.as_it_is(updating.like)
+        of_class = self.cluster_makers.as_it_is(updating.like)
         if self.ref.kind == DAEMON_SET:  # The affinity of that Pod ties it to its own node.
             of_class = replace(of_class, pod=replace(of_class.pod, affinity=updated.of_class.pod.affinity))
         return updated._replace(of_class=of_class)
 
     def _required(self, owner: WorkloadObject, revision: str = "") -> Maker:
-        subject = self.among.next(owner.raw, revision)
+        subject = self.cluster_makers.next(owner.raw, revision)
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
         if node := subject.pod.node:
             why = f'found "{node}"; evenkeel does not simulate Pods that bypass kube-scheduler'
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; remove nodeName")
-        of_class, errors = self.among.pod_class(subject)
-        self.among.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
-        volumes = self.among.volumes_of_owner(subject, owner)
+        of_class, errors = self.cluster_makers.pod_class(subject)
+        self.cluster_makers.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
+        volumes = self.cluster_makers.volumes_of_owner(subject, owner)
         waits = self.ref.kind == JOB and read_job_replacement(owner.raw).waits
         return Maker(
             of_class,
-            self.ref.kind == STATEFUL,
-            self.workload.min_ready_seconds,
-            volumes,
-            str(self.ref),
+            replaces=self.ref.kind == STATEFUL,
+            min_ready_seconds=self.workload.min_ready_seconds,
+            volumes=volumes,
+            source=str(self.ref),
             waits_for_kubelet=waits,
             daemon=self.ref.kind == DAEMON_SET,
         )

@@ -68,7 +68,7 @@ def cures(plan: Plan, seed: int, outcomes: Sequence[Outcomes], *, applied: bool)
         found_cures[ref].append(deletion)
     if applied:
         return found_cures
-    plan_undone = _further(plan, UNDO)
+    plan_undone = _with_step(plan, UNDO)
     complete = _complete(plan_undone, seed, wanted, stuck_in_end)
     for ref in complete:
         found_cures[ref].append(_undo(ref, named[str(ref)]))
@@ -116,7 +116,7 @@ def _helped(
     return helped
 
 
-def _further(plan: Plan, action: str) -> Plan:
+def _with_step(plan: Plan, action: str) -> Plan:
     """Return the plan with one more step, which changes no node."""
     ground = replace((plan.start.ground, *plan.grounds)[-1], touched=(), like=())
     return replace(plan, steps=(*plan.steps, Step(action, action)), grounds=(*plan.grounds, ground))
@@ -160,7 +160,7 @@ def _deletions(plan: Plan, seed: int, wanted: int, stuck: Mapping[ObjectRef, int
     `stuck`: for each workload, the number of a run at whose end it is not complete.
     """
     sets = [ref for ref in stuck if ref.kind == STATEFUL]
-    for ref in _complete(_further(plan, REPLACE), seed, wanted, sets):
+    for ref in _complete(_with_step(plan, REPLACE), seed, wanted, sets):
         run_at_end = at_end(plan, seed, stuck[ref])
         workload = run_at_end.workloads[str(ref)]
         waiting = [pod for pod in run_at_end.state.waiting if pod.workload == str(ref) and workload.is_outdated(pod)]

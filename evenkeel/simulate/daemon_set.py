@@ -197,9 +197,9 @@ class DaemonSet:
     def _by_template(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Return the Pods of the current template, and the others."""
         all_pods = list(pods)
-        return [pod for pod in all_pods if not self.is_outdated(pod)], [
-            pod for pod in all_pods if self.is_outdated(pod)
-        ]
+        new = [pod for pod in all_pods if not self.is_outdated(pod)]
+        old = [pod for pod in all_pods if self.is_outdated(pod)]
+        return new, old
 
     def _change(self, to_make_on: Iterable[str], to_delete: Iterable[Pod], state: State) -> bool:
         """Delete Pods, and make others on nodes; return whether there were any."""

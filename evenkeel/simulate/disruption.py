@@ -203,9 +203,9 @@ def drain(
             if evicted == evicted_before and refused:
                 if evicted != evicted_at_statuses:
                     statuses, evicted_at_statuses = {}, evicted
-                for name, budget in {str(budget): budget for _, blocking in refused for budget in blocking}.items():
-                    if name not in statuses:
-                        statuses[name] = budget.status(replicas, state)
+                for budget in [budget for _, blocking in refused for budget in blocking]:
+                    if str(budget) not in statuses:
+                        statuses[str(budget)] = budget.status(replicas, state)
                 kept_pods += [_kept(pod, blocking, statuses) for pod, blocking in refused]
                 if any(len(blocking) == 1 for _, blocking in refused):
                     return Drained(evicted, tuple(kept_pods))

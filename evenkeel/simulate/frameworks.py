@@ -113,9 +113,12 @@ class Frameworks:
         if events is None:
             events = self._alike[alike] = []
             self._all.append(events)
-            reached = info.reach
-            for lists in [self._reaching_all] if reached is None else map(self._reaching_namespace, reached):
-                lists.append(events)
+            reach = info.reach
+            if reach is None:
+                self._reaching_all.append(events)
+            else:
+                for namespace in reach:
+                    self._reaching_namespace(namespace).append(events)
         events.append(event)
 
     def _reaching_namespace(self, namespace: str) -> list[Events]:

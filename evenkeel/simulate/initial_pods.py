@@ -53,32 +53,33 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
         maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))
     condition = pod.ready_condition
     return InitialPod(
-        pod.namespace,
-        label_set(pod.labels) if bound is None else bound.labels,
-        bound.node if bound is not None else "",
-        (bound.requests if bound is not None else None) or (maker.of_class.pod.requests if maker else NO_REQUESTS),
-        not pod.terminating,
-        condition.ready and bound is not None,
-        condition.since,
-        pod.created_at,
-        pod.deletion_cost,
-        pod.restarts,
-        read_limited_tolerations(pod.spec),
-        _home(pod, maker) if tied_to_node and revision < 0 else "",
-        maker,
-        revision,
-        pod.ordinal,
-        bound.affinity if bound is not None else None,
-        bound.ports if bound is not None else (),
-        read_mounts(Reader(), pod.raw) or None,
-        pod.priority,
-        bound.started if bound is not None else inf,
-        bound.preempted if bound is not None else False,
-        pod.nominated_node if bound is None else "",
-        bound is not None and pod.phase == "Pending",
-        str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
-        pod.name,
-        pod.gone_at_once and (maker is None or not maker.waits_for_kubelet),
+        namespace=pod.namespace,
+        labels=label_set(pod.labels) if bound is None else bound.labels,
+        node=bound.node if bound is not None else "",
+        requests=(bound.requests if bound is not None else None)
+        or (maker.of_class.pod.requests if maker else NO_REQUESTS),
+        spreads=not pod.terminating,
+        ready=condition.ready and bound is not None,
+        ready_at=condition.since,
+        created=pod.created_at,
+        cost=pod.deletion_cost,
+        restarts=pod.restarts,
+        tolerations=read_limited_tolerations(pod.spec),
+        home=_home(pod, maker) if tied_to_node and revision < 0 else "",
+        maker=maker,
+        revision=revision,
+        ordinal=pod.ordinal,
+        affinity=bound.affinity if bound is not None else None,
+        ports=bound.ports if bound is not None else (),
+        mounts=read_mounts(Reader(), pod.raw) or None,
+        priority=pod.priority,
+        started=bound.started if bound is not None else inf,
+        preempted=bound.preempted if bound is not None else False,
+        nominated=pod.nominated_node if bound is None else "",
+        pending=bound is not None and pod.phase == "Pending",
+        source=str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
+        name=pod.name,
+        gone_at_once=pod.gone_at_once and (maker is None or not maker.waits_for_kubelet),
     )
 
 
@@ -128,17 +129,18 @@ def _with_pods(budget: DisruptionBudget, controllers: Makers) -> Budget:
         if pod.namespace == budget.namespace and selector.matches(pod.labels):
             active = not pod.terminating and pod.phase not in FINISHED
             if pod.owner is not None:
-                owners[pod.owner.key(pod.namespace)] += active
-            unready += bool(active and pod.node and not pod.ready_condition.ready)
+                owners[pod.owner.key(pod.namespace)] += active  # An owner without active Pods is listed, too.
+            if active and pod.node and not pod.ready_condition.ready:
+                unready += 1
     others = controllers.cluster.others
     simulated = {owner: str(named.ref) for owner in owners if (named := controllers.of_set.get(owner)) is not None}
     return Budget(
         budget,
         selector,
-        sum(_scale(others.get(owner), number) for owner, number in owners.items() if owner not in simulated),
-        tuple(dict.fromkeys(simulated.values())),
-        unready,
-        not owners or any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
+        expected=sum(_scale(others.get(owner), number) for owner, number in owners.items() if owner not in simulated),
+        workloads=tuple(dict.fromkeys(simulated.values())),
+        unready=unready,
+        untold=not owners or any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
     )
 
 

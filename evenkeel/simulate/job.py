@@ -105,9 +105,8 @@ def to_delete(pods: Sequence[Pod], number: int) -> Sequence[Pod]:
 
     upstream: job_controller.go:activePodsForRemoval, controller_utils.go:ActivePods.Less (v1.37)
     """
-    all_times_known = all(
-        pod.ready_at is not None for pod in pods if pod.ready
-    )  # else their order is decided by the uid
+    # Where a time is not known, the uid decides.
+    all_times_known = all(pod.ready_at is not None for pod in pods if pod.ready)
 
     def rank(pod: Pod) -> tuple[bool, bool, bool, float, int, float, float]:
         ready_since = pod.ready_at if pod.ready and all_times_known and pod.ready_at is not None else 0.0

@@ -89,7 +89,7 @@ def _chosen(ground: Ground, step: Step) -> NodeSet:
     nodes, which = ground.nodes, step.which
     if chosen := which.among(nodes):
         return chosen
-    alternatives = which.there(nodes)
+    alternatives = which.alternatives(nodes)
     if which.name:
         zones = f", and the zones {_listed(sorted(nodes.domains(ZONE)))}" if nodes.domains(ZONE) else ""
         raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(alternatives)}{zones}')

@@ -164,7 +164,7 @@ class _Observed:
 
     def _running(self) -> Counter[str]:
         """Return how many Pods of each workload are on nodes that can be reached."""
-        running = self.simulated.there.copy()
+        running = self.simulated.present.copy()
         for name, workload in self.named.items():
             running[name] = sum(pod.active for pod in workload.pods)
         running.subtract(pod.workload for pod in self.state.waiting)
@@ -212,7 +212,7 @@ class _After:
 
     def workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
         """Yield the outcome of each workload that is named, that the step does anything to, or that is not whole."""
-        named, present, wanted = self.before.named, self.simulated.there, self.simulated.wanted
+        named, present, wanted = self.before.named, self.simulated.present, self.simulated.wanted
         changed = [name for name, pods in present.items() if not pods == self.before.ran[name] == wanted[name]]
         for name in sorted({*named, *changed, *self.lost, *self.waiting}):
             waiting = self.waiting.get(name, [])
@@ -236,16 +236,16 @@ class _After:
         stranded = max(0, self.stranded[name] - self.before.stranded_at_first[name])
         leaving = min(absent, leaving)
         return WorkloadOutcome(
-            ran,
-            present - waiting - self.stranded[name],
-            lost,
-            self.simulated.preempted[name],
-            at_first.waiting if at_first is not None else 0,
-            waiting,
-            absent + stranded,
-            stranded,
-            leaving,
-            min(absent - leaving, self.queued[name]),
+            ran=ran,
+            running=present - waiting - self.stranded[name],
+            lost=lost,
+            preempted=self.simulated.preempted[name],
+            waited=at_first.waiting if at_first is not None else 0,
+            waiting=waiting,
+            missing=absent + stranded,
+            stranded=stranded,
+            leaving=leaving,
+            queued=min(absent - leaving, self.queued[name]),
             at_once=lost >= ran > 0 and (self.at_once or ran == 1),
         )
 

@@ -364,14 +364,15 @@ def _situation(
     by_node: dict[str, list[InitialPod]] = {}
     for pod in pods:
         by_node.setdefault(pod.node, []).append(pod)
+    waiting = [pod for pod in by_node.pop("", ()) if pod.spreads]
     start = Start(
         snapshot,
         first,
-        {name: tuple(on_node) for name, on_node in by_node.items() if name},
-        tuple(sorted((pod for pod in by_node.get("", ()) if pod.spreads), key=lambda pod: pod.created or 0.0)),
-        cluster.features,
-        cluster.time if cluster.time is not None else _latest(pods),
-        lowest,
+        by_node={name: tuple(on_node) for name, on_node in by_node.items()},
+        waiting=tuple(sorted(waiting, key=lambda pod: pod.created or 0.0)),
+        features=cluster.features,
+        now=cluster.time if cluster.time is not None else _latest(pods),
+        lowest=lowest,
     )
     disrupting = preempting > lowest or any(step.action == DRAIN for step in steps)
     budgets = tuple(initial_budgets(controllers)) if disrupting else ()
@@ -465,7 +466,7 @@ def _named_job(controllers: Controllers, maker: Maker) -> Named:
     progress, replacement = read_job_progress(raw), read_job_replacement(raw)
     if PER_INDEX in controllers.workload.spec:
         replacement = replacement._replace(retries=None)
-    active = sum(controllers.revision(pod) >= 0 and not pod.terminating for pod in controllers.among.pods)
+    active = sum(controllers.revision(pod) >= 0 and not pod.terminating for pod in controllers.cluster_makers.pods)
     wanted = progress.wanted(active)
     return Named(wanted, (SetFound(maker, wanted),), job=(progress, replacement))
 

@@ -131,12 +131,8 @@ class Pod:
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
-        self.namespace, self.labels, self.node, self.requests = (
-            initial.namespace,
-            initial.labels,
-            initial.node,
-            initial.requests,
-        )
+        self.namespace, self.labels = initial.namespace, initial.labels
+        self.node, self.requests = initial.node, initial.requests
         self.ready, self.ready_at, self.created = initial.ready, initial.ready_at, initial.created
         self.cost, self.restarts, self.tolerations = initial.cost, initial.restarts, initial.tolerations
         self.maker, self.revision, self.ordinal = initial.maker, revision, initial.ordinal
@@ -175,13 +171,13 @@ class Pod:
             labels,
             node,
             self.requests,
-            not self.terminating,
-            self.affinity,
-            self.ports,
-            self.priority,
-            self.mounts,
-            self.started,
-            self.preempted,
+            spreads=not self.terminating,
+            affinity=self.affinity,
+            ports=self.ports,
+            priority=self.priority,
+            mounts=self.mounts,
+            started=self.started,
+            preempted=self.preempted,
         )
 
     @property

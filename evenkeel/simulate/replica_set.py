@@ -64,11 +64,11 @@ def to_delete(pods: Sequence[Pod], of_deployment: Iterable[Pod], number: int, no
     upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
     """
     on_node = Counter(pod.node for pod in of_deployment)
-    times_known = {pod.ready_at is not None for pod in pods if pod.ready}
-    by_time = times_known == {True}  # else the uid decides, as their order is not known
+    # Where a time is not known, the uid decides.
+    all_times_known = all(pod.ready_at is not None for pod in pods if pod.ready)
 
     def rank(pod: Pod) -> tuple[bool, bool, int, int, int, int, float]:
-        age = _bucket(now, pod.ready_at) if pod.ready and by_time else 0
+        age = _bucket(now, pod.ready_at) if pod.ready and all_times_known else 0
         return pod.node != "", pod.ready, pod.cost, -on_node[pod.node], age, -pod.restarts, pod.luck
 
     return sorted(pods, key=rank)[:number]

@@ -310,12 +310,9 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], shown: Set[st
 
 def _or_unchanged(name: str, outcome: StepOutcome, running: Mapping[str, int]) -> WorkloadOutcome:
     """Return the outcome of a workload in one run; where nothing has happened to it, it runs as before."""
-    outcome_of_workload = outcome.workloads.get(name)
-    return (
-        outcome_of_workload
-        if outcome_of_workload is not None
-        else WorkloadOutcome(running.get(name, 0), running.get(name, 0))
-    )
+    if name in outcome.workloads:
+        return outcome.workloads[name]
+    return WorkloadOutcome(ran=running.get(name, 0), running=running.get(name, 0))
 
 
 def _workload(plan: Plan, name: str, nodes: Nodes, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
@@ -409,8 +406,8 @@ def _with_domains(
     result: ConstraintResult, counted: Sequence[ConstraintOutcome], domains: Iterable[str]
 ) -> ConstraintResult:
     names = sorted(set(domains).union(*(outcome.domains for outcome in counted)))
-    numbers = [Counter(outcome.domains.get(name, 0) for name in names) for outcome in counted]
-    layouts = shares([[tuple(sorted(number.items(), reverse=True))] for number in numbers])
+    domains_by_pods = [Counter(outcome.domains.get(name, 0) for name in names) for outcome in counted]
+    layouts = shares([[tuple(sorted(by_pods.items(), reverse=True))] for by_pods in domains_by_pods])
     rows = [
         DomainResult(
             name,

@@ -190,8 +190,10 @@ def _skew_takes(plan: Plan, counts: DomainCounts, late: LatePods, framework: Fra
     own_pods = [pod for pods in plan.start.by_node.values() for pod in pods if pod.revision >= 0 and pod.spreads]
     own_counted = sum(counts.selects(pod.labels) and counts.domain_of(pod.node) in with_room for pod in own_pods)
     other_counted = sum(map(counts.match_num, with_room)) - own_counted + sum(pod.revision < 0 for pod in late.initial)
-    all_available = not named.strategy.recreate and named.strategy.fenceposts(named.replicas)[1] == 0
-    return constraint.max_skew * len(with_room) - other_counted >= named.replicas + all_available
+    places = constraint.max_skew * len(with_room) - other_counted
+    if not named.strategy.recreate and named.strategy.fenceposts(named.replicas)[1] == 0:
+        return places > named.replicas  # All replicas may run when it stands still, and one more needs a place.
+    return places >= named.replicas
 
 
 def _largest(requests: Iterable[Requests]) -> Requests:

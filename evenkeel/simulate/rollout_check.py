@@ -85,14 +85,14 @@ def simulated_rollouts(
     starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
     placements_each = most_placements // max(1, sum(starting))
-    return tuple(
-        _rolled_out(
-            rollout_plan, _changed_class(_maker(rollout_plan.plan).of_class, cycle, remedy.cycle), runs, placements_each
-        )
-        if starts
-        else None
-        for remedy, starts in zip(remedies, starting, strict=True)
-    )
+    rollouts: list[Rollout | None] = []
+    for remedy, starts in zip(remedies, starting, strict=True):
+        if starts:
+            of_class = _changed_class(_maker(rollout_plan.plan).of_class, cycle, remedy.cycle)
+            rollouts.append(_rolled_out(rollout_plan, of_class, runs, placements_each))
+        else:
+            rollouts.append(None)
+    return tuple(rollouts)
 
 
 def _maker(plan: Plan) -> Maker:
@@ -126,7 +126,8 @@ def _rolled_out(planned_rollout: Planned, of_class: PodClass, wanted_runs: int, 
             wanted_runs = len(ends)
     if len(ends) < LEAST_RUNS:  # Few runs say little of what is chance.
         return Rollout(0, wanted_runs, 0.0, Range(0, 0, 0), named.replicas)
-    finished, replaced = (sum(end[i] for end in ends) / len(ends) for i in (0, 1))
+    finished = sum(end.finishes for end in ends) / len(ends)
+    replaced = sum(end.replaced for end in ends) / len(ends)
     return Rollout(len(ends), wanted_runs, finished, ranged(end.pending for end in ends), named.replicas, replaced)
 
 

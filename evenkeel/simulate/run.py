@@ -152,8 +152,9 @@ class SimulatedRun:
         self.moved = Counter[str]()  # Pods that ran before the step, and that it has evicted or deleted
         self.preempted = Counter[str]()
         # Of all steps so far.
-        self.there = Counter({name: found.running + found.waiting for name, found in plan.workloads.items()})
-        self.wanted = self.there.copy()
+        # Pods that are there, with a node or without, and how many there should be.
+        self.present = Counter({name: found.running + found.waiting for name, found in plan.workloads.items()})
+        self.wanted = self.present.copy()
         self.classes: dict[str, PodClass] = {}  # by workload, if any of its Pods has moved
         # By StatefulSet, deleted Pods whose successors wait for the Pods before them; a set that keeps its order.
         self._queued: dict[str, dict[Pod, None]] = {}
@@ -324,7 +325,7 @@ class SimulatedRun:
 
     def _move(self, pod: Pod) -> None:
         """Note that a Pod leaves its node; it has moved if it ran before this step on a node that was reached."""
-        self.there[pod.workload] -= 1
+        self.present[pod.workload] -= 1
         if pod.node not in self._unreached and self.is_older(pod):
             self.moved[pod.workload] += 1
         if pod.maker is not None:
@@ -344,7 +345,7 @@ class SimulatedRun:
             self.state.readier[pod.source] = None
         elif maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
             self.state.make(maker, like=pod)
-            self.there[pod.workload] += 1
+            self.present[pod.workload] += 1
 
     def _make_in_order(self) -> bool:
         """
@@ -362,7 +363,7 @@ class SimulatedRun:
             assert pod.maker is not None
             del self._queued[pod.source][pod]
             state.make(pod.maker, ordinal=pod.ordinal, like=pod)
-            self.there[pod.source] += 1
+            self.present[pod.source] += 1
         return bool(due)
 
     @property
@@ -372,7 +373,7 @@ class SimulatedRun:
 
     def _want(self, workload: str, number: int) -> None:
         """Note that a DaemonSet has so many Pods more, on as many more nodes; fewer if negative."""
-        self.there[workload] += number
+        self.present[workload] += number
         self.wanted[workload] += number
 
     def settle(self, whole: bool) -> None:

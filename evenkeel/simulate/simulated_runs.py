@@ -26,20 +26,21 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
     """
     gc.freeze()  # What was read stays: no collection looks at it in each run, in no process.
     # At least the first run is done here: the other processes continue with what it has computed.
-    alone = min(runs, max(1, PODS_ALONE // max(1, plan.touched)))
-    processes = min(cpus(), runs - alone)
+    runs_here = min(runs, max(1, PODS_ALONE // max(1, plan.touched)))
+    processes = min(cpus(), runs - runs_here)
     if processes < 2:
-        alone = runs
-    for i in range(alone):
+        runs_here = runs
+    for i in range(runs_here):
         yield run(plan, seed, i)
-    if alone == runs:
+    if runs_here == runs:
         return
+    # Imported here: most simulations need no other process.
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(run, plan, seed)) as pool:
         try:
-            yield from cast(Iterator[OfRun], pool.map(_one, range(alone, runs)))
+            yield from cast(Iterator[OfRun], pool.map(_one, range(runs_here, runs)))
         except BrokenProcessPool as error:
             raise UsageError("a process was killed, perhaps for lack of memory; set fewer --runs") from error
         finally:

@@ -161,7 +161,7 @@ class State:
         return pod
 
     def wait(self, pod: Pod) -> None:
-        """Let a Pod of the cluster wait for a node from the start."""
+        """Let a Pod wait for a node."""
         self.waiting.add(pod)
         self.hold_back(pod)
         self.nominate(pod, "" if pod.of_class.waits else pod.nominated)

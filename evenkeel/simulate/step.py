@@ -59,7 +59,7 @@ class Which:
         """Return the nodes that the step names."""
         return nodes.named((self.name,)) if self.name else nodes.domains(self.key).get(self.value, 0)
 
-    def there(self, nodes: Nodes) -> list[str]:
+    def alternatives(self, nodes: Nodes) -> list[str]:
         """Return what could have been asked for instead: the names of the nodes, or the values of the label."""
         return sorted(nodes.names(nodes.all)) if self.name else sorted(nodes.domains(self.key))
 

@@ -254,7 +254,9 @@ def _total(total: Sum, lost: str) -> str:
     )
     words = [_counted(number, one, many) for number, one, many in ends if number.most]
     beginning = _counted(total.lost, f"Pod is {lost}", f"Pods are {lost}") if total.lost.most else f"No Pod is {lost}"
-    look = Look.ERROR if total.more.most or total.missing.most else Look.GOOD if total.lost.most else ""
+    look: str = Look.GOOD if total.lost.most else ""
+    if total.more.most or total.missing.most:
+        look = Look.ERROR
     return Styled(look, f"{beginning}{': ' if words else ''}{', '.join(words)}.")
 
 
