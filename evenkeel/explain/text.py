@@ -503,11 +503,15 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
 
 def _come_to(proposal: Proposal, stuck: int) -> str:
     """Return what a change comes to: the nodes that take the Pod, its rollout, and the Pods that run then."""
-    nodes = [] if proposal.futile else [first_of(proposal.remedy.nodes)]
-    rollout = [_rolled_out(proposal.rollout)] if proposal.rollout is not None else []
-    matters = proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck)
-    runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and matters else []
-    return "; ".join(filter(None, (*nodes, by_itself(proposal.remedy), *rollout, *runs)))
+    parts: list[str] = []
+    if not proposal.futile:
+        parts.append(first_of(proposal.remedy.nodes))
+    parts.append(by_itself(proposal.remedy))
+    if proposal.rollout is not None:
+        parts.append(_rolled_out(proposal.rollout))
+    if proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck):
+        parts.append(run_then(proposal.runs, stuck))
+    return "; ".join(filter(None, parts))
 
 
 def run_then(runs: Runs, stuck: int) -> str:
@@ -633,7 +637,9 @@ def _claims_json(explanation: Explanation) -> dict[str, object]:
 
 def runs_json(name: str, runs: Runs | None) -> dict[str, int | None]:
     """Return the least and the most Pods that run, as the members `name` and `nameAtMost`."""
-    return {name: runs and runs.least, f"{name}AtMost": runs and runs.most}
+    if runs is None:
+        return {name: None, f"{name}AtMost": None}
+    return {name: runs.least, f"{name}AtMost": runs.most}
 
 
 def command_json(command: Command) -> dict[str, object]:

@@ -186,13 +186,12 @@ def _group(
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
     unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
+    group = Group(namespace, api_group, workload, cause, names, remedy=None, gaps=unknown)
     if not cause:
         cause = f"{PASSES}, but not judged: {', '.join(unknown)}" if unknown else PASSES
-        now = crowd.runs_now(alike)
-        return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, run_now=now)
+        return group._replace(cause=cause, run_now=crowd.runs_now(alike))
     if alike[0].preempts:
-        preemption = alike[0].preemption
-        return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, preemption=preemption)
+        return group._replace(preemption=alike[0].preemption)
     # Changes are tried on a Pod of the current template, if there is one: an outdated Pod is replaced anyway.
     current = _current(alike, others) if tries else None
     if current is not None:
@@ -207,25 +206,19 @@ def _group(
         if remake is not None and reaches and crowd.running(remake, alike).least < len(remake.remade):
             fixes += tuple(_with_new_template(remake, crowd))
     for remedy in fixes:
+        # Left out: a change of a template that reaches no waiting Pod, and the deletion of Pods that run.
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
-            continue  # Not a template that reaches no waiting Pod; and no Pod that runs is deleted for one that waits.
+            continue
         if best_runs.least < crowd.stuck and (runs := crowd.running(remedy, alike)) > best_runs:
             best, best_runs = remedy, runs
     if best is not None and best.where != NOW and not best.remade and raw is not None and keeps_waiting_pods(raw):
         pods = pods_by_name(names) if len(names) == 1 else "the Pods that wait"
         best = best._replace(change=f"{best.change}, then delete {pods}")
-    stuck = crowd.stuck if best is not None else 0
-    return Group(
-        namespace,
-        api_group,
-        workload,
-        cause,
-        names,
-        best,
-        best_runs,
-        tries,
-        unknown,
-        stuck=stuck,
+    return group._replace(
+        remedy=best,
+        frees=best_runs,
+        tried=tries,
+        stuck=crowd.stuck if best is not None else 0,
         commands=commands(best.edits, None) if best is not None and best.where == NOW else (),
         misspelt=misspelt_keys(cycle),
     )

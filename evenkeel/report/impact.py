@@ -90,10 +90,10 @@ class Impact:
         return any(self.defaults)
 
 
-NEVER_ASKED = WebhookAnswer(Outcome.ALLOWED, True, "", (), False)
+NEVER_ASKED = WebhookAnswer(Outcome.ALLOWED, allowed=True, message="", findings=(), not_sent=False)
 
 
-def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
+def impact(workload: LiveWorkload, next_pods: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
     """
     Return the webhook's answers about a workload, as its objects are in the cluster now.
 
@@ -103,7 +103,7 @@ def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_
     def asked(obj: Raw, old: Raw | None = None, user: str = "") -> Applied:
         return dry_run(obj, old, terms, namespace=workload.ref.namespace, never_sent=never_sent, user=user)
 
-    by_controller = [asked(pod.sent, user=_maker(pod.sent)) for pod in made]
+    by_controller = [asked(pod.sent, user=_maker(pod.sent)) for pod in next_pods]
     pods = min(map(_answer, by_controller), key=lambda answer: answer.gravity, default=None)
     defaults = tuple([_defaults(applied) for applied in by_controller])
     audited = tuple(chain.from_iterable(map(_audited_defaults, by_controller)))
@@ -139,10 +139,10 @@ def _answer(applied: Applied) -> WebhookAnswer:
         message = in_short(min(findings, key=lambda finding: finding.severity.rank))
     return WebhookAnswer(
         applied.outcome,
-        applied.denied_by is None,
-        one_line(message, LINE_LIMIT),
-        applied.answer.findings,
-        applied.unsent,
+        allowed=applied.denied_by is None,
+        message=one_line(message, LINE_LIMIT),
+        findings=applied.answer.findings,
+        not_sent=applied.unsent,
     )
 
 

@@ -56,9 +56,9 @@ class LiveWorkload:
     """What makes Pods, with its Pods counted, except those that have finished.  A Pod that nobody made is one, too."""
 
     ref: ObjectRef
-    kept: StoredObject | None  # the object: see `raw`
+    stored: StoredObject | None  # the object: see `raw`
     owned: tuple[Raw, ...] = ()  # objects with Pod templates that it has made, such as ReplicaSets
-    kept_newest: StoredObject | None = None  # its youngest Pod: see `newest`
+    stored_newest: StoredObject | None = None  # its youngest Pod: see `newest`
     nodes: Mapping[str, int] = field(default_factory=dict)  # the number of its Pods on each node
     waiting: int = 0  # Pods without a node
     leaving: int = 0  # Pods that are being deleted; not among the others
@@ -68,7 +68,7 @@ class LiveWorkload:
     @property
     def raw(self) -> Raw | None:
         """The object, None where it is not known and only its Pods name it."""
-        return unpacked(self.kept)
+        return unpacked(self.stored)
 
     @property
     def written(self) -> WorkloadObject | None:
@@ -79,7 +79,7 @@ class LiveWorkload:
     @property
     def newest(self) -> PodObject | None:
         """Its youngest Pod."""
-        raw = unpacked(self.kept_newest)
+        raw = unpacked(self.stored_newest)
         return None if raw is None else read_pod(raw)
 
     @property
@@ -95,7 +95,7 @@ class LiveWorkload:
     @property
     def is_pod(self) -> bool:
         """Whether it is a Pod that nobody made."""
-        return self.kept is not None and (self.ref.api_version, self.ref.kind) == (CORE, POD)
+        return self.stored is not None and (self.ref.api_version, self.ref.kind) == (CORE, POD)
 
     @property
     def labels(self) -> Labels:
@@ -186,7 +186,8 @@ class Inventory:
             pods.leaving += 1
         elif not pod.node:
             pods.waiting += 1
-            pods.gated += bool(pod.scheduling_gates)
+            if pod.scheduling_gates:
+                pods.gated += 1
         else:
             pods.nodes[pod.node] = pods.nodes.get(pod.node, 0) + 1
             self._counted.setdefault(pod.namespace, {}).setdefault(label_set(pod.labels), Counter())[key] += 1
@@ -207,7 +208,7 @@ class Inventory:
         tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
         live_workloads = [self._workload(key, owned.get(key, ()), pods.get(key, _Pods())) for key in tops]
         shown = [workload for workload in live_workloads if workload.pods or _waits_for_pods(workload)]
-        return tuple(sorted(shown, key=lambda shown: by_name(shown.ref)))
+        return tuple(sorted(shown, key=lambda workload: by_name(workload.ref)))
 
     def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[ObjectKey, int]]:
         """Return by label set the workloads whose Pods on nodes have these labels, and how many each has."""
@@ -227,8 +228,17 @@ class Inventory:
         stored = self._objects.get(key)
         raw = unpacked(stored)
         ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
-        numbers = pods.nodes, pods.waiting, pods.leaving, pods.gated
-        return LiveWorkload(ref, stored, tuple(owned), pods.newest, *numbers, tuple(sorted(pods.claims)))
+        return LiveWorkload(
+            ref,
+            stored,
+            owned=tuple(owned),
+            stored_newest=pods.newest,
+            nodes=pods.nodes,
+            waiting=pods.waiting,
+            leaving=pods.leaving,
+            gated=pods.gated,
+            claims=tuple(sorted(pods.claims)),
+        )
 
     def _top(self, key: ObjectKey) -> ObjectKey:
         """Return the topmost known owner of an object; the object itself if it has none, or the chain is too long."""

@@ -71,11 +71,9 @@ class Exposed:
         @app.get("/healthz")
         def healthz() -> Response:
             late = self.clock() - self.read_at > LATE * self.interval
-            return (
-                text(503, "the cluster has not been read for too long; the log has the reason\n")
-                if late
-                else text(200, "ok\n")
-            )
+            if late:
+                return text(503, "the cluster has not been read for too long; the log has the reason\n")
+            return text(200, "ok\n")
 
         return app
 

@@ -49,7 +49,7 @@ def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple
     templates = (
         ()
         if raw is None or workload.is_pod
-        else tuple(uncreated_pods(read_workload_object(raw), _by_place(workload), kinds))
+        else tuple(uncreated_pods(read_workload_object(raw), _owned_by_key(workload), kinds))
     )
     if templates:
         pods = [_as_made(pod, workload) for _, pod in templates]
@@ -60,7 +60,7 @@ def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple
     return (MadePod(created_again, created_again),)
 
 
-def _by_place(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
+def _owned_by_key(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
     return {ObjectRef.of(raw).key: raw for raw in workload.owned}
 
 

@@ -187,17 +187,17 @@ class Reporting:
         findings = self._findings(judged)
         return ReportedWorkload(
             live,
-            _replicas(live),
-            spreads,
-            tuple([why_idle(spread, findings) for spread in spreads]),
-            zone_loss(live, self._snapshot.nodes),
-            findings,
-            now,
-            was,
-            self._foreign(next_pods),
-            judged[0].scaling if judged else None,
-            self._at_most(judged, findings),
-            self._pins.of(live.ref.namespace, live.claims),
+            replicas=_replicas(live),
+            spreads=spreads,
+            idle=tuple([why_idle(spread, findings) for spread in spreads]),
+            loss=zone_loss(live, self._snapshot.nodes),
+            findings=findings,
+            impact=now,
+            was=was,
+            foreign=self._foreign(next_pods),
+            scaling=judged[0].scaling if judged else None,
+            at_most=self._at_most(judged, findings),
+            pinned=self._pins.of(live.ref.namespace, live.claims),
         )
 
     def report(self, workloads: Iterable[ReportedWorkload], label: str = "") -> Report:
@@ -205,13 +205,19 @@ class Reporting:
         ordered = tuple(sorted(workloads, key=lambda workload: _order(workload, self._policies.named)))
         nodes = self._snapshot.nodes
         placed = bool(nodes)
-        node_count, zone_count = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
         namespaces = self._groups(ordered, placed, lambda workload: workload.live.ref.namespace)
         namespaces = [group._replace(contacts=self._contacts.get(group.name or "")) for group in namespaces]
         groups = self._groups(ordered, placed, lambda workload: workload.live.labels.get(label)) if label else ()
-        sums = summary(ordered, placed=placed)
-        makers = self._snapshot.node_makers(nodes.all)
-        return Report(ordered, sums, node_count, zone_count, self._static, tuple(namespaces), tuple(groups), makers)
+        return Report(
+            ordered,
+            summary(ordered, placed=placed),
+            nodes=len(nodes) if placed else None,
+            zones=len(nodes.domains(ZONE)) if placed else None,
+            static=self._static,
+            namespaces=tuple(namespaces),
+            groups=tuple(groups),
+            node_makers=self._snapshot.node_makers(nodes.all),
+        )
 
     def _groups(
         self,
@@ -252,8 +258,10 @@ class Reporting:
 
     def _judged(self, live: LiveWorkload, next_pods: Sequence[MadePod]) -> Sequence[Workload]:
         """Return the workload for the rules; without its owner, so that they give advice: here somebody reads it."""
-        described = live.kept is not None and not live.is_pod  # Else one of its Pods is judged.
-        raw = live.raw if described else next_pods[0].raw if next_pods else None
+        described = live.stored is not None and not live.is_pod
+        raw = live.raw if described else None
+        if not described and next_pods:
+            raw = next_pods[0].raw
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
         try:
             weigh(workloads)

@@ -188,12 +188,19 @@ class Spreading:
         cycle = replace(cycle, pod=replace(cycle.pod, mounts=NO_MOUNTS), snapshot=snapshot)  # Each Pod has its own.
         for counted in count_each(cycle):
             makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
-            nodes = self._nodes(cycle, counted.constraint)
+            unlabelled, excluded, closed = self._nodes(cycle, counted.constraint)
             only = only_domain(cycle.reach, counted.constraint, labelled_for(cycle, counted.constraint))
-            single = why_single(counted.constraint.topology_key, only) if only is not None else ""
-            counted_if_known = counted if self._snapshot.nodes else None
             yield Spread(
-                counted.constraint, source, template, counted_if_known, *nodes, makers, key_of(workload), single
+                counted.constraint,
+                source,
+                template,
+                counted=counted if self._snapshot.nodes else None,
+                unlabelled=unlabelled,
+                excluded=excluded,
+                closed=closed,
+                makers=makers,
+                own=key_of(workload),
+                single=why_single(counted.constraint.topology_key, only) if only is not None else "",
             )
 
     def _of(self, namespace: str) -> _NamespacePods:

@@ -56,7 +56,7 @@ def waiting(
         if (key := _workload(subject, inventory)) in workloads:
             alike.setdefault((key, attempt_likeness(subject)), []).append(subject)
     by_workload: dict[ObjectKey, list[Waiting]] = {}
-    most_first = sorted(alike.items(), key=lambda alike: (-len(alike[1]), alike[0]))
+    most_first = sorted(alike.items(), key=lambda group: (-len(group[1]), group[0]))
     for i, ((key, _), subjects) in enumerate(most_first):
         names = tuple(sorted(subject.ref.name for subject in subjects))
         # One about which kube-scheduler has said something, if there is one.

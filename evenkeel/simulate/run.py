@@ -151,8 +151,7 @@ class SimulatedRun:
         self.violated: dict[str, None] = {}  # PodDisruptionBudgets, by preemption; a set that keeps its order
         self.moved = Counter[str]()  # Pods that ran before the step, and that it has evicted or deleted
         self.preempted = Counter[str]()
-        # Of all steps so far.
-        # Pods that are there, with a node or without, and how many there should be.
+        # Of all steps so far.  `present`: Pods that are there, with a node or without.  `wanted`: that should be there.
         self.present = Counter({name: found.running + found.waiting for name, found in plan.workloads.items()})
         self.wanted = self.present.copy()
         self.classes: dict[str, PodClass] = {}  # by workload, if any of its Pods has moved

@@ -51,9 +51,9 @@ def test_a_pod_that_nobody_made_is_packed_and_is_what_it_was():
     strange = made_by("", "strange", "a1") | {"status": {"time": date(2026, 1, 31)}}
     found, kept = inventory(debug, strange).workloads()
 
-    assert isinstance(found.kept, Packed)
+    assert isinstance(found.stored, Packed)
     assert debug == found.raw == found.newest.raw
-    assert strange is kept.kept is kept.newest.raw
+    assert strange is kept.stored is kept.newest.raw
 
 
 def test_what_pods_make_is_theirs():
