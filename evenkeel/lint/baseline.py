@@ -106,7 +106,8 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     fix = "delete this entry, or write the baseline again with --write-baseline, which accepts all that it finds then"
     finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1
-    return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
+    end_column = len(entry.quoted.rstrip(",")) + 1
+    return Located(name, entry.line, column, end_column, entry.quoted, finding, object=None, identity=entry.id)
 
 
 def baseline_text(results: Iterable[tuple[str, Located | Problem]]) -> str:

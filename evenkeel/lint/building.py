@@ -156,10 +156,12 @@ def _output(command: Sequence[str], running: _Running) -> tuple[str, str]:
             return "", f"took more than {BUILD_SECONDS} seconds"
         finally:
             running.discard(process)
-        for written in (output, errors):
-            written.seek(0)
-        text, error_text = (written.read().decode("utf-8", "replace") for written in (output, errors))
-    return (text, "") if status == 0 and text.strip() else ("", _reason(error_text) or f"exit code {status}, no object")
+        for stream in (output, errors):
+            stream.seek(0)
+        text, error_text = (stream.read().decode("utf-8", "replace") for stream in (output, errors))
+    if status == 0 and text.strip():
+        return text, ""
+    return "", _reason(error_text) or f"exit code {status}, no object"
 
 
 def _end(process: Process) -> None:

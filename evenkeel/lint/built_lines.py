@@ -277,7 +277,8 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
     for judged in results:
         repeats = Counter[tuple[object, ...]]()
         for located in judged.found:
-            at_beginning, finding = (located.line, located.column) == (1, 1), located.finding
+            finding = located.finding
+            at_beginning = (located.line, located.column) == (1, 1)
             told = (finding.rule, finding.message, located.identity if at_beginning else "")
             place = (located.file, located.line, located.column, *told)
             # The second of two equal findings of one build is another finding, not the first once more.
@@ -285,7 +286,8 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
             key = (*place, repeats[place])
             findings_in_file = by_file[located.file if located.file in by_file else judged.file]
             says_idle = bool(finding.idle) or finding.rule == UNUSED_SUPPRESSION
-            idle[key] += says_idle and bool(built_from[located.file])
+            if says_idle and built_from[located.file]:
+                idle[key] += 1
             repairs[key].append(finding.edit)
             if finding.severity.rank < findings_in_file.setdefault(key, located).finding.severity.rank:
                 findings_in_file[key] = located

@@ -1,8 +1,8 @@
 """
 What a file has that matters to workloads beside it: workloads, which their selectors may count, and autoscalers.
 
-    Workload ──standing──> Standing ──┬──within──> Around, in the same file
-    autoscaler ───────────────────────┴──packed──> bytes, for Surroundings
+    Workload ──standing──> DeclaredWorkload ──┬──within──> FileNeighbours, in the same file
+    autoscaler ───────────────────────────────┴──packed──> bytes, for OtherFiles
 """
 
 from __future__ import annotations
@@ -80,16 +80,16 @@ def standing(workload: Workload, obj: Mapping[str, object], features: Features, 
     """Return the declaration of a workload of `obj`; it asks for no neighbours where no rule is run on it."""
     other, kind = as_other(workload), workload.kind
     return DeclaredWorkload(
-        kind.api_version,
-        kind.kind,
-        workload.namespace,
-        workload.name,
-        workload.labels,
-        workload.addable,
-        other is not None,
-        bool(as_mapping(obj.get("metadata")).get("namespace")),
-        workload.selector,
-        tuple(_asks(workload, features)) if judged else None,
+        api_version=kind.api_version,
+        kind=kind.kind,
+        namespace=workload.namespace,
+        name=workload.name,
+        labels=workload.labels,
+        addable=workload.addable,
+        makes_pods=other is not None,
+        named=bool(as_mapping(obj.get("metadata")).get("namespace")),
+        own=workload.selector,
+        asks=tuple(_asks(workload, features)) if judged else None,
     )
 
 

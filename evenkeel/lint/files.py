@@ -1,8 +1,8 @@
 """
 Reads files and judges them, in several processes if there are many.
 
-    files ──read_context, read_overlays…──> LintTerms ──judge_files──> Judged, in the order of the files
-                                                        └──> Surroundings ──┘  once more, where other files matter
+    files ──read_context, read_overlays…──> LintTerms ──judge_files──> JudgedFile, in the order of the files
+                                                        └──> OtherFiles ──┘  once more, where other files matter
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def read_overlays(files: Iterable[str], reader: FileReader, paths: Iterable[str]
     """
     files = [file for file in files if file != STANDARD_INPUT]
     named_paths = {os.path.realpath(path) for path in paths if path != STANDARD_INPUT}
-    tops = {top for path in named_paths if os.path.exists(os.path.join(top := root_of(path), ".git"))} - named_paths
+    roots = {root_of(path) for path in named_paths}
+    tops = {root for root in roots if os.path.exists(os.path.join(root, ".git"))} - named_paths
     return Overlays(files, reader.text_of_file, (folder for top in tops for folder in folders_with_kustomizations(top)))
 
 

@@ -6,7 +6,7 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evenkeel.lint.helm_templates import completed
@@ -139,7 +139,11 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
     unvisited: list[tuple[FieldPath, object]] = [(path, document)]
     while unvisited:
         above, value = unvisited.pop()
-        members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        members: Iterable[tuple[str | int, object]] = ()
+        if isinstance(value, dict):
+            members = value.items()
+        elif isinstance(value, list):
+            members = enumerate(value)
         for name, member in members:
             member_path: FieldPath = (*above, name)
             if name == FIELD and isinstance(member, list):

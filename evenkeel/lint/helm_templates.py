@@ -79,11 +79,9 @@ def advice_for_template(text: str) -> str:
 
 def advice_for_kind(kind: str) -> str:
     """Return what to do about an object that has constraints in a place that the policy does not describe."""
-    return (
-        "render the objects from it, and lint these"
-        if has_values(kind)
-        else ("describe the kind under workloads in a policy")
-    )
+    if has_values(kind):
+        return "render the objects from it, and lint these"
+    return "describe the kind under workloads in a policy"
 
 
 def has_values(kind: str) -> bool:

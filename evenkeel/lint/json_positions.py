@@ -44,11 +44,14 @@ class _Scanner:
         while self.text[offset : offset + 1] != closing:
             if count:
                 offset = self._past(",", offset)
-            inner = self._key(offset) if shape == OBJECT else None
-            name = count if inner is None else inner.name
-            offset = offset if inner is None else self._past(":", skip_space(self.text, inner.end))
+            member_key: KeySpan | None = None
+            name: str | int = count
+            if shape == OBJECT:
+                member_key = self._key(offset)
+                name = member_key.name
+                offset = self._past(":", skip_space(self.text, member_key.end))
             below = wanted_below(wanted, name)
-            member = self.value(offset, below, inner)
+            member = self.value(offset, below, member_key)
             if below is not None:
                 span.members[name] = member
             offset, count = skip_space(self.text, member.end), count + 1

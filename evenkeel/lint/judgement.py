@@ -197,8 +197,8 @@ class _File:
                     every_text = True
                 if chunk.may_have_constraints:
                     document_parts = [*fragments_in(obj, every_text)]
-                    within = (part for part in document_parts if isinstance(part, TextWithin))
-                    texts += [_JudgedText(number, (*path, *part.path), part.text, ref) for part in within]
+                    parts_to_read = (part for part in document_parts if isinstance(part, TextWithin))
+                    texts += [_JudgedText(number, (*path, *part.path), part.text, ref) for part in parts_to_read]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, ref)
                     unlocated += (part._replace(document=number, path=path) for part in parts)
@@ -249,7 +249,7 @@ class _File:
         for fragment in fragments:
             unsettled = OpenFields(patch=True, change=self._kustomized.change, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
-                yield _Unlocated(moved, ref, _identity(ref, [fragment.workload], finding), 0, ())
+                yield _Unlocated(moved, ref, _identity(ref, [fragment.workload], finding), document=0, path=())
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
         self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
@@ -327,9 +327,10 @@ class _File:
         if unsettled.labels_unknown:
             terms = terms.for_patches
             request = _misplacing(_request(obj, terms), workloads)
-        for workload in filter(lambda workload: workload.has_constraints, workloads):
+        for workload in [workload for workload in workloads if workload.has_constraints]:
             unlabelled = unsettled.labels_unknown or not workload.labels_known
-            self._count(1, not unlabelled and unsettled.nothing, unlabelled)
+            in_full = unsettled.nothing and not unlabelled
+            self._count(1, in_full=int(in_full), without_labels=int(unlabelled))
         self._note_other_places(obj, chunk, kinds[0], workloads)
         decision = _decision(request, unsettled, terms)
         if decision.unknown_labels_of:
@@ -351,7 +352,7 @@ class _File:
             for finding in evaluation.findings:
                 if (held := unsettled.holding(finding, obj)) is not None:
                     ref = ObjectRef.of(obj)
-                    yield _Unlocated(held, ref, _identity(ref, switched, held), 0, ())
+                    yield _Unlocated(held, ref, _identity(ref, switched, held), document=0, path=())
 
     def _in_namespace(self, obj: Mapping[str, object]) -> Mapping[str, object]:
         """Return the object in the namespace that kustomizations give it."""
@@ -442,7 +443,7 @@ class _File:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
             if (held := unsettled.holding(finding, obj)) is not None:
-                yield _Unlocated(held, ref, _identity(ref, workloads, held), 0, ())
+                yield _Unlocated(held, ref, _identity(ref, workloads, held), document=0, path=())
 
     def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
         """Count the findings that annotations suppress; yield a finding for each unused suppression."""
@@ -453,7 +454,7 @@ class _File:
             return
         for unused in suppressed.unused:
             finding = unused._replace(severity=terms.unused)
-            yield _Unlocated(finding, ref, _identity_text(ref, finding.rule, finding.found), 0, ())
+            yield _Unlocated(finding, ref, _identity_text(ref, finding.rule, finding.found), document=0, path=())
 
     def _unjudgeable(self, chunk: Chunk, ref: ObjectRef, error: str) -> None:
         line, column = self.lines.position(chunk.place(0, 0)[0])

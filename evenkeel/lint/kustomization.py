@@ -71,14 +71,14 @@ def read_kustomization(text: str, read_file: ReadFile, name: str = KUSTOMIZATION
     kustomization = as_mapping(next(iter(_documents(text) or ()), None))
     patches = [*_patches(kustomization)]
     return Kustomization(
-        tuple(_texts(kustomization.get("resources"), kustomization.get("bases"))),
-        tuple(_texts(kustomization.get("components"))),
-        tuple(patch.path for patch in patches if patch.path),
-        _change(kustomization, patches, read_file),
-        texts_at(kustomization, "namespace")[0],
-        name,
-        kustomization.get("kind") == "Component",
-        "helmCharts" in kustomization,
+        resources=tuple(_texts(kustomization.get("resources"), kustomization.get("bases"))),
+        components=tuple(_texts(kustomization.get("components"))),
+        patches=tuple(patch.path for patch in patches if patch.path),
+        change=_change(kustomization, patches, read_file),
+        namespace=texts_at(kustomization, "namespace")[0],
+        name=name,
+        is_component=kustomization.get("kind") == "Component",
+        has_charts="helmCharts" in kustomization,
     )
 
 
@@ -121,8 +121,12 @@ def _reaches_constraints(patch: _Patch, read_file: ReadFile) -> bool:
     documents = _documents(patch.text or read_file(patch.path) or "")
     if patch.has_options or not documents:
         return True
-    objects = (obj for document in documents for _, obj in items_of(document))
-    return any(any(map(_operation_reaches, obj)) if isinstance(obj, list) else _merge_reaches(obj) for obj in objects)
+    return any(_object_reaches(obj) for document in documents for _, obj in items_of(document))
+
+
+def _object_reaches(patch: object) -> bool:
+    """Whether a JSON patch, which is a list, or a strategic merge patch may reach constraints."""
+    return any(map(_operation_reaches, patch)) if isinstance(patch, list) else _merge_reaches(patch)
 
 
 def _merge_reaches(patch: object) -> bool:
@@ -144,7 +148,7 @@ def _operation_reaches(operation: object) -> bool:
 
     One that sets a number or a text at another path removes nothing.
     """
-    op, value = map(as_mapping(operation).get, ("op", "value"))
+    op, value = as_mapping(operation).get("op"), as_mapping(operation).get("value")
     text = json.dumps(operation, default=str).replace("~1", "/")  # a JSON pointer writes "/" in a key as "~1"
     if op == "test":
         return False

@@ -147,11 +147,9 @@ class Overlays:
         """
         own = self._read.get(os.path.dirname(path)) if os.path.basename(path) in KUSTOMIZATIONS else None
         first_folders = [os.path.dirname(path)] if own is not None else self._patch_of.get(path, [])
-        change, namespaces = own.change if own is not None and own.has_charts else Change.NOTHING, set[str]()
-        seen, unvisited = (
-            set[tuple[str, str]](),
-            [(folder, self._namespace(folder)) for folder in first_folders] or [(path, "")],
-        )
+        change = own.change if own is not None and own.has_charts else Change.NOTHING
+        namespaces, seen = set[str](), set[tuple[str, str]]()
+        unvisited = [(folder, self._namespace(folder)) for folder in first_folders] or [(path, "")]
         while unvisited:
             built, namespace = unvisited.pop()
             above = self._built_by.get(built, ())

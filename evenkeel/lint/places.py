@@ -28,7 +28,7 @@ def placed(
     path = (*address.path, *finding.path)
     path_spans = root.spans_to(path)
     span, absent = path_spans[-1], path[len(path_spans) - 1 :]
-    start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
+    start, end = span.start if span.key is None else span.key.start, span.end
     if absent and span.key is None:
         start = _with_dash(chunk.text, start)
     if span.key is not None and "\n" in chunk.text[start:end]:

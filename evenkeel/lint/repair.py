@@ -92,7 +92,9 @@ def _one_per_object(
     for located in located_findings:
         if located.address is not None and located.finding.edit is not None:
             repair = _PlacedRepair(located.address, located.finding.edit, located.identity)
-            before = by_address.setdefault(located.address, repair) if repair.key not in refused else repair
+            if repair.key in refused:
+                continue
+            before = by_address.setdefault(located.address, repair)
             if len(repair.path) < len(before.path):
                 by_address[located.address] = repair
     return by_address.values()

@@ -1,8 +1,8 @@
 """
 One run over files: judges each, repairs it on request, removes what the baseline accepts, and adds up the rest.
 
-    file ──judge_files──> Judged ──accepted, repair──> FileOutcome
-                                          └──────────> Summary
+    file ──judge_files──> JudgedFile ──accepted, repair──> FileOutcome
+                                              └──────────> LintSummary
 """
 
 from __future__ import annotations

@@ -111,7 +111,9 @@ class _PositionFinder:
 
     def end(self, event: yaml.CollectionEndEvent) -> None:
         node = self.stack.pop()
-        node.span.end = self.written_to = _extent(event)[1] if node.span.flow else self.written_to
+        if node.span.flow:
+            self.written_to = _extent(event)[1]
+        node.span.end = self.written_to
         self._close(node.span, None)
 
     def alias(self, event: yaml.AliasEvent) -> None:
