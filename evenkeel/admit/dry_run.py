@@ -110,11 +110,9 @@ def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:
     node_labels = next((node.labels for node in terms.snapshot.nodes if node.name == name), {})
     copied = {key: value for key, value in node_labels.items() if key in TOPOLOGY_LABELS}
     labels_path = ("metadata", "labels")
-    return (
-        as_mapping(with_value(obj, labels_path, {**as_mapping(value_at(obj, labels_path)), **copied}))
-        if copied
-        else obj
-    )
+    if not copied:
+        return obj
+    return as_mapping(with_value(obj, labels_path, {**as_mapping(value_at(obj, labels_path)), **copied}))
 
 
 def _is_pod(obj: Mapping[str, object]) -> bool:

@@ -47,10 +47,10 @@ def read_recorded(review: Mapping[str, object]) -> Recorded:
         request_kind = f"{operation} of the subresource {subresource}" if subresource else operation
         return Recorded(
             _subject(request),
-            None,
-            namespace,
-            user,
-            f"{request_kind}: only CREATE and UPDATE of whole objects are judged",
+            old=None,
+            namespace=namespace,
+            user=user,
+            unjudged=f"{request_kind}: only CREATE and UPDATE of whole objects are judged",
         )
     obj = _mapping(request, "request.", "object")
     if not all(texts_at(obj, "apiVersion", "kind")):

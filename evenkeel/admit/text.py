@@ -38,7 +38,9 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     answer = applied.answer
     yield from warnings(applied)
     if applied.denied_by is None:
-        verb = "allowed" if applied.unjudged else "configured" if applied.updated else "created"
+        verb = "configured" if applied.updated else "created"
+        if applied.unjudged:
+            verb = "allowed"
         yield f"{title(applied.obj)} {verb}"
         return
     status = answer.status or {}

@@ -96,9 +96,13 @@ def header(contents: Contents) -> dict[str, object]:
     """Return the first line of a dump."""
     fields: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
     fields |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
-    fields |= {"namespace": contents.namespace} if contents.namespace else {}
-    fields |= {"servesNodePools": True} if contents.serves_node_pools else {}
-    return fields | ({"missing": contents.missing} if contents.missing else {})
+    if contents.namespace:
+        fields["namespace"] = contents.namespace
+    if contents.serves_node_pools:
+        fields["servesNodePools"] = True
+    if contents.missing:
+        fields["missing"] = contents.missing
+    return fields
 
 
 def reduced(objects: Iterable[Mapping[str, object]], kinds: Kinds = NO_KINDS) -> Iterator[Mapping[str, object]]:
@@ -151,11 +155,11 @@ def read(first: bytes, rest: Iterable[bytes]) -> Contents:
     missing = header.get("missing")
     return Contents(
         _objects(rest),
-        {str(name): str(why) for name, why in missing.items()} if isinstance(missing, dict) else {},
-        texts.get("namespace", ""),
-        texts.get("kubernetesVersion", ""),
-        texts.get("time", ""),
-        header.get("servesNodePools") is True,
+        missing={str(name): str(why) for name, why in missing.items()} if isinstance(missing, dict) else {},
+        namespace=texts.get("namespace", ""),
+        kubernetes_version=texts.get("kubernetesVersion", ""),
+        time=texts.get("time", ""),
+        serves_node_pools=header.get("servesNodePools") is True,
     )
 
 

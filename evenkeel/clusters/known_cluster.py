@@ -194,29 +194,29 @@ def _read(
     replaced: dict[ObjectKey, Raw] = {}
     keys_of_more = {place(obj) for obj in more}
 
-    def kept() -> Iterator[Raw]:
+    def all_read() -> Iterator[Raw]:
         nonlocal where
-        cluster_objects = through(objects)
-        yield from map(keep, filter(is_kept, cluster_objects) if keys_of_more else cluster_objects)
+        for obj in through(objects):
+            if keys_of_more and (key := place(obj)) in keys_of_more:
+                replaced[key] = obj
+            else:
+                keep(obj)
+                yield obj
         where = ""
-        yield from map(keep, more)
+        for obj in more:
+            keep(obj)
+            yield obj
 
-    def is_kept(obj: Raw) -> bool:
-        if (key := place(obj)) in keys_of_more:
-            replaced[key] = obj
-        return key not in keys_of_more
-
-    def keep(obj: Raw) -> Raw:
+    def keep(obj: Raw) -> None:
         if (obj.get("apiVersion"), obj.get("kind")) == (CORE, "Pod"):
             if wanted(obj):
                 pods.append(obj)
         elif obj.get("kind") not in _READ_ONCE:
             others[place(obj)] = obj
-        return obj
 
     gc.disable()  # Nearly all that is read stays: looking for garbage in it, now or later, takes time in vain.
     try:
-        snapshot = from_objects(kept(), features)
+        snapshot = from_objects(all_read(), features)
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
     finally:

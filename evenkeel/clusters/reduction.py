@@ -67,7 +67,8 @@ def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mappin
     paths += [(("metadata",), _METADATA_FORM), *((("spec", name), Any) for name in ("selector", "strategy"))]
     for kind in kinds:
         paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
-        paths += [(kind.template, _TEMPLATE_FORM)] if kind.template else []
+        if kind.template:
+            paths.append((kind.template, _TEMPLATE_FORM))
     return as_mapping(_reduced({"metadata": {}, **raw}, paths))
 
 

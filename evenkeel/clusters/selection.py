@@ -88,9 +88,11 @@ def namespace(args: argparse.Namespace, source: Source, default: str = "default"
     """Return what -n and -A choose, "" for all namespaces.  With a `default` of "", these are all without -n, too."""
     if args.all_namespaces:
         return ""
-    if args.namespace is None:
-        return (_of_context(source) if source.live else _of_dump(source) or default) if default else ""
-    return inputs.namespace(args.namespace, "; -A means all of them")
+    if args.namespace is not None:
+        return inputs.namespace(args.namespace, "; -A means all of them")
+    if not default:
+        return ""
+    return _of_context(source) if source.live else _of_dump(source) or default
 
 
 def _of_dump(source: Source) -> str:

@@ -76,12 +76,22 @@ def run(args: argparse.Namespace) -> int:
     code = 0
     for file, (obj, before, namespace, user, unjudged) in requests:
         if unjudged:
-            applied = Applied(obj, False, ALLOWED, ALLOWED, obj, False, None, unjudged=unjudged)
+            applied = Applied(
+                obj,
+                updated=False,
+                mutate=ALLOWED,
+                validate=ALLOWED,
+                stored=obj,
+                refused_by_api_server=False,
+                kind=None,
+                unjudged=unjudged,
+            )
         else:
             before = before or _before(obj, old, args)
             applied = dry_run(obj, before, terms, namespace=namespace, never_sent=SYSTEM_NAMESPACES, user=user)
         _print(applied, file, args.output, None if user in CONTROLLERS else policy)
-        code = 1 if _fails(applied, Severity(args.fail_on)) else code
+        if _fails(applied, Severity(args.fail_on)):
+            code = 1
     return code
 
 

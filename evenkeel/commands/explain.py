@@ -89,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     profiles = load_profiles(args.scheduler_config)
     kinds = (policy or options.policy(None)).kinds
     namespace = selection.namespace(args, source)
-    subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    read_subjects = _in_file if args.filename else _in_cluster
+    subjects, known, errors = read_subjects(args, source, namespace, kinds)
     check_served(profiles, args.scheduler_config, known.features)
     known = known._replace(notes=output.noted(args, known.notes))
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)

@@ -345,7 +345,8 @@ def _builds(
 
     roots = {**overlays.roots, **chart_roots(files, reader.text_of_file)}
     helm_options = ["--namespace", args.namespace]
-    helm_options += ["--kube-version", args.kubernetes_version] if args.kubernetes_version else []
+    if args.kubernetes_version:
+        helm_options += ["--kube-version", args.kubernetes_version]
     builds = dict[str, Build]()
     with progress.bar(len(roots), "builds") as done:
         for build in build_all(roots, cpus(), helm_options):
@@ -429,7 +430,8 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     problems = [problem for problem in summary.problems if problem.lasting]
     files = number_of(len({located.file for located in summary.found} | {problem.file for problem in problems}), "file")
     accepted = [number_of(len(summary.found), "finding")]
-    accepted += [number_of(len(problems), "problem")] if problems else []
+    if problems:
+        accepted.append(number_of(len(problems), "problem"))
     print(f"wrote {one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")
     for problem in summary.problems:
         line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"

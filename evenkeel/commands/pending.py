@@ -60,10 +60,10 @@ def run(args: argparse.Namespace) -> int:
     others = Counter(_other_reason(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
     around = render.Surroundings(
         chosen.namespace,
-        not chosen.selector.empty,
-        Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
-        known.notes,
-        (
+        labelled=not chosen.selector.empty,
+        elsewhere=Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
+        notes=known.notes,
+        assumed=(
             *(() if listed.agree == listed.compared else known.assumed),
             *(makers_note(known.snapshot) if listed.groups else ()),
         ),
@@ -83,9 +83,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _waits(pod: Raw) -> bool:
-    return (
-        not texts_at(pod, "spec.nodeName")[0] and read_pod(pod).waits
-    )  # Most Pods have a node, and are not read further.
+    # Most Pods have a node, and are not read further.
+    return not texts_at(pod, "spec.nodeName")[0] and read_pod(pod).waits
 
 
 def _other_reason(subject: PlacementSubject, profiles: Profiles) -> str:

@@ -186,11 +186,11 @@ def run(args: argparse.Namespace) -> int:
     waiting = explained(plan, args.seed, outcomes)
     cure_results = [
         CureResult(
-            f"{ref.kind}/{ref.name}",
-            ref.group,
-            ref.namespace,
-            cure.change,
-            tuple([command_json(command) for command in commands(cure.edits, None)]),
+            workload=f"{ref.kind}/{ref.name}",
+            api_group=ref.group,
+            namespace=ref.namespace,
+            change=cure.change,
+            commands=tuple([command_json(command) for command in commands(cure.edits, None)]),
         )
         for ref, cures_of_ref in cures(plan, args.seed, outcomes, applied=bool(applied)).items()
         for cure in cures_of_ref

@@ -91,7 +91,7 @@ def _wrong(key: str, path: FieldPath, terms: Terms, rules: Iterable[str]) -> Ite
     for finding in evaluate(_deployment(key, SOFT), settings, terms.snapshot, terms.features).findings:
         malformed = finding.rule == MALFORMED
         unless = "" if malformed else ", unless your nodes have this label"
-        yield Contradiction(path, f"found {finding.found}, wanted {finding.wanted}{unless}", malformed)
+        yield Contradiction(path, f"found {finding.found}, wanted {finding.wanted}{unless}", error=malformed)
 
 
 def _no_constraint_passes(settings: RuleSettings, path: FieldPath, terms: Terms) -> Iterator[Contradiction]:
@@ -106,7 +106,7 @@ def _no_constraint_passes(settings: RuleSettings, path: FieldPath, terms: Terms)
     if keys == closed.keys():
         denying_rules = frozenset[str]().union(*(hard | soft for hard, soft in closed.values()))
         yield Contradiction(
-            path, f"every constraint is denied by {some(denying_rules)}; change one of these rules", True
+            path, f"every constraint is denied by {some(denying_rules)}; change one of these rules", error=True
         )
         return
     required_keys = _keys(MISSING, errors[MISSING]) if MISSING in errors else []
@@ -117,9 +117,9 @@ def _no_constraint_passes(settings: RuleSettings, path: FieldPath, terms: Terms)
         if key in required_keys:
             least = errors[MISSING].parameters["minReplicas"]
             nothing = f"no workload with {least} or more replicas passes"
-            yield Contradiction((*path, MISSING), f"{nothing}: {why}; change one of these rules", True)
+            yield Contradiction((*path, MISSING), f"{nothing}: {why}; change one of these rules", error=True)
         elif hard.isdisjoint(soft):
-            yield Contradiction(path, f"{why}; to forbid the key, use forbidden-topology-key alone", True)
+            yield Contradiction(path, f"{why}; to forbid the key, use forbidden-topology-key alone", error=True)
 
 
 def _keys(rule_id: str, setting: RuleSetting) -> list[str]:

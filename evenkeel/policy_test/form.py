@@ -192,10 +192,12 @@ def as_expectation(applied: Applied) -> dict[str, object]:
 
     It has no `warnings` if there are none, and no `defaults` if defaulting did not look at the object.
     """
-    actual = answer(applied)
-    left_out = [] if actual["warnings"] else ["warnings"]
-    left_out += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
-    return {key: value for key, value in actual.items() if key not in left_out}
+    expectation = answer(applied)
+    if not expectation["warnings"]:
+        del expectation["warnings"]
+    if not isinstance(applied.mutate.defaulted, Defaults | Undefaulted):
+        del expectation["defaults"]
+    return expectation
 
 
 def _sorted(texts: object) -> list[str]:

@@ -51,7 +51,8 @@ def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
         yield file.file
         for result in file.results:
             yield f"  {RESULT_MARKS[result.counted_as]:<5} {result.name}"
-            yield from _failure(result, file) if result.counted_as == "failed" else ()
+            if result.counted_as == "failed":
+                yield from _failure(result, file)
     cases = sum(len(file.results) for file in read)
     yield f"{number_of(cases, 'case')} in {number_of(len(read), 'file')}, {_summary(_totals(read), cases)}"
 
@@ -168,6 +169,6 @@ def as_file(
 def _short(case: Mapping[str, object]) -> Mapping[str, object]:
     """Return the case, with the ids of rules in one line."""
     expect = as_mapping(case["expect"])
-    return (
-        {**case, "expect": {**expect, "rules": render.InLine(as_list(expect["rules"]))}} if "rules" in expect else case
-    )
+    if "rules" not in expect:
+        return case
+    return {**case, "expect": {**expect, "rules": render.InLine(as_list(expect["rules"]))}}

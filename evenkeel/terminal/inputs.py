@@ -77,7 +77,8 @@ def with_operators(policy: Policy) -> Policy:
 def add_namespace_argument(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Add -n for commands that read manifests, which know no context."""
     parser.add_argument(
-        *("-n", "--namespace"),
+        "-n",
+        "--namespace",
         metavar="NAME",
         type=namespace,
         default="default",
