@@ -180,7 +180,6 @@ def _read(
     more: list[Raw],
     through: Through,
 ) -> Known:
-    """Return the cluster that `contents` describe."""
     where = f"{'--cluster live' if source.live else source.cluster}: "  # begins an error, unless it is in `more`
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None

@@ -63,7 +63,7 @@ def add_selector_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
-    """Return the object that the arguments name."""
+    """UsageError if the arguments name no object."""
     try:
         return parse_typed_name(words, kinds)
     except TypedNameError as error:

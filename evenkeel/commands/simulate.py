@@ -417,7 +417,7 @@ def _workloads_in(
 
 
 def _named(names: Sequence[str], namespace: str, kinds: Kinds) -> list[ObjectRef]:
-    """Return the workloads that are named."""
+    """UsageError for a workload whose controller is not simulated."""
     names_of_each = [[name] for name in names] if "/" in names[0] else [list(names)]
     refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in names_of_each]
     for ref in refs:

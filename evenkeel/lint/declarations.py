@@ -51,7 +51,6 @@ class DeclaredWorkload(NamedTuple):
 
     @property
     def selectors(self) -> Iterator[Selector]:
-        """The selectors of its constraints."""
         for requirements in self.asks or ():
             yield Selector(tuple([Requirement(*requirement) for requirement in requirements]))
 

@@ -12,7 +12,6 @@ from webhook.kubernetes.references import ObjectRef
 
 
 def form(kind: str, members: Mapping[str, object]) -> dict[str, object]:
-    """Return the form of this kind."""
     return {"apiVersion": OUTPUT_API_VERSION, "kind": kind, **members}
 
 
