@@ -131,9 +131,9 @@ def run(args: argparse.Namespace) -> int:
     namespace = selected.namespace or "default"
     written = inputs.objects_of(args.filename or ())
     files = [known_cluster.in_namespace(obj, namespace) for obj in written]
-    in_files = _workloads_in(files, args.filename, selected, alone=not names)
-    refs = _named(names, namespace, kinds) if names else in_files
-    if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*in_files}:  # To apply them is the first rollout.
+    file_refs = _workloads_in(files, args.filename, selected, alone=not names)
+    refs = _named(names, namespace, kinds) if names else file_refs
+    if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*file_refs}:  # To apply them is the first rollout.
         steps = steps[1:]
     known = _read(args, source, selected.namespace, refs, steps, files)
     check_served(profiles, args.scheduler_config, known.features)
@@ -142,23 +142,30 @@ def run(args: argparse.Namespace) -> int:
     if not args.namespace:
         check_namespaces(written, files, known)
     raws = [_readable(ref, known, kinds) for ref in refs]
-    as_stored = [ref for ref in refs if ref in in_files and is_as_stored(ref, known, files)]
-    applied = {ref.key for ref in refs if ref in in_files and ref not in as_stored}
-    for ref in in_files:
+    unchanged_refs = [ref for ref in refs if ref in file_refs and is_as_stored(ref, known, files)]
+    applied_keys = {ref.key for ref in refs if ref in file_refs and ref not in unchanged_refs}
+    for ref in file_refs:
         check_job(ref, known)
-    gaps = [*_without_controller(files, known, kinds), *_not_rolled_out(known, selected, names or files, steps)]
-    unchanged = [render.unchanged(len(as_stored))] if as_stored and not steps else []
-    if as_stored and not steps:
-        raws = [raw for raw in raws if ObjectRef.of(raw) not in as_stored]
-    if unchanged and not raws:
+    gaps = _without_controller(files, known, kinds)
+    if not names and not files:  # A rollout is of all workloads that are chosen.
+        gaps += _not_rolled_out(known, selected, steps)
+    unchanged_notes = list[str]()
+    if unchanged_refs and not steps:  # Steps are simulated also of workloads that the files do not change.
+        unchanged_notes = [render.unchanged(len(unchanged_refs))]
+        raws = [raw for raw in raws if ObjectRef.of(raw) not in unchanged_refs]
+    if unchanged_notes and not raws:
         version = f"1.{known.features.minor}"
-        nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=(*unchanged,))
-        print(render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(as_stored), gaps))
+        nothing = Simulation(
+            kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=tuple(unchanged_notes)
+        )
+        print(
+            render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(unchanged_refs), gaps)
+        )
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
-    plan_inputs = _PlanInputs(args, steps, kinds, policy, profiles, applied)
+    plan_inputs = _PlanInputs(args, steps, kinds, policy, profiles, applied_keys)
     planned = _planned(plan_inputs, raws, known)
-    if raws and planned.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Victims are to be read, too.
-        known = _read(args, source, selected.namespace, refs, steps, files, planned.preempting)
+    if raws and planned.preemptor_priority > LOWEST_PRIORITY and not moves_any(steps):  # Victims are to be read, too.
+        known = _read(args, source, selected.namespace, refs, steps, files, planned.preemptor_priority)
         planned = _planned(plan_inputs, raws, known)
     plan = planned.plan
     shown = {str(ref) for ref in map(ObjectRef.of, raws)} or _shown(args, plan, selected)
@@ -180,7 +187,7 @@ def run(args: argparse.Namespace) -> int:
         *dict.fromkeys(note for raw in raws or _with_pods(known) for note in _unlisted(raw, known, kinds)),
         *planned.notes,
         *([] if plan.workloads else [NO_PODS]),
-        *unchanged,
+        *unchanged_notes,
         *(makers_note(known.snapshot) if any(step_result.waits for step_result in after) else ()),
     ]
     waiting = explained(plan, args.seed, outcomes)
@@ -192,7 +199,7 @@ def run(args: argparse.Namespace) -> int:
             change=cure.change,
             commands=tuple([command_json(command) for command in commands(cure.edits, None)]),
         )
-        for ref, cures_of_ref in cures(plan, args.seed, outcomes, applied=bool(applied)).items()
+        for ref, cures_of_ref in cures(plan, args.seed, outcomes, applied=bool(applied_keys)).items()
         for cure in cures_of_ref
     ]
     simulation = Simulation(
@@ -203,7 +210,7 @@ def run(args: argparse.Namespace) -> int:
         now=now,
         steps=tuple(after),
         cures=tuple(cure_results),
-        explain=_explaining(args, waiting, applied) if waiting is not None else "",
+        explain=_explaining(args, waiting, applied_keys) if waiting is not None else "",
         not_judged=tuple(dict.fromkeys((*planned.not_judged, *gaps))),
         notes=tuple(notes),
     )
@@ -244,9 +251,9 @@ def _chosen(known: Known, selected: Selection) -> Iterator[Raw]:
             yield raw
 
 
-def _not_rolled_out(known: Known, selected: Selection, named: Sequence[object], steps: Sequence[Step]) -> Iterator[str]:
+def _not_rolled_out(known: Known, selected: Selection, steps: Sequence[Step]) -> Iterator[str]:
     """Yield the kinds that make Pods and whose rollout is not simulated, where all workloads are to be rolled out."""
-    if not named and any(step.action == ROLLOUT for step in steps):
+    if any(step.action == ROLLOUT for step in steps):
         makers = {ObjectRef.of(raw).key for raw in _with_pods(known)}
         refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if not is_simulated(raw)]
         yield from sorted({f"rollouts of the kind {ref.kind}" for ref in refs if ref.key in makers})
@@ -433,15 +440,15 @@ def _read(
     refs: Sequence[ObjectRef],
     steps: Sequence[Step],
     files: Sequence[Raw],
-    preempting: int = LOWEST_PRIORITY,
+    preemptor_priority: int = LOWEST_PRIORITY,
 ) -> Known:
     """
     Return the cluster with the objects of the files.
 
-    It has the Pods that steps may move, and those of a lower priority than `preempting`.
+    It has the Pods that steps may move, and those of a lower priority than `preemptor_priority`.
     """
     namespaces = {ref.namespace: ref for ref in refs}
-    asks = [wanted(ref, steps, preempting) for ref in namespaces.values()]
+    asks = [wanted(ref, steps, preemptor_priority) for ref in namespaces.values()]
     if not refs:
         return known_cluster.read(source, args.kubernetes_version, lambda _: True, namespace, files)
     only = refs[0].namespace if len(namespaces) == 1 else namespace

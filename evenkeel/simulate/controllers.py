@@ -95,7 +95,7 @@ class Makers:
         for controllers in self.controllers:
             controllers.read_revisions()
 
-    def revision(self, pod: PodObject) -> tuple[int, Maker | None]:
+    def revision_and_maker(self, pod: PodObject) -> tuple[int, Maker | None]:
         """Return the number of the ReplicaSet or revision of a named workload's Pod, and its maker; else -1, None."""
         controllers = self.of_set.get(pod.owner.key(pod.namespace)) if pod.owner is not None else None
         number = controllers.revision(pod) if controllers is not None else -1

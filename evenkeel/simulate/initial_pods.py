@@ -30,27 +30,27 @@ from webhook.spread.taints import read_limited_tolerations
 WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), OF_JOB, ("", "Node")})
 
 
-def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> InitialPod | None:
+def initial_pod(pod: PodObject, cluster_makers: Makers, preemptor_priority: int) -> InitialPod | None:
     """
     Return a Pod as the cluster has it, None for one that has finished.
 
-    `preempting`: Pods of a lower priority may be preempted.
+    `preemptor_priority`: Pods of a lower priority may be preempted.
     """
     if pod.phase in FINISHED:
         return None
-    revision, maker = controllers.revision(pod)
-    _, _, parsed = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
+    revision, maker = cluster_makers.revision_and_maker(pod)
+    _, _, parsed = read_object(pod.raw, CORE, "Pod", cluster_makers.cluster.features)
     bound = parsed if isinstance(parsed, BoundPod) else None
     owner = pod.owner
     of_daemon_set = owner is not None and owner.kind == DAEMON_SET
     tied_to_node = of_daemon_set or pod.static
-    if maker is None and owner is not None and not tied_to_node and controllers.makes_anew(owner):
-        maker = controllers.maker(owner, pod)
+    if maker is None and owner is not None and not tied_to_node and cluster_makers.makes_anew(owner):
+        maker = cluster_makers.maker(owner, pod)
     if maker is not None and bound is None:
-        maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
-    may_be_preempted = of_daemon_set and pod.priority < preempting
+        maker = maker._replace(of_class=_own_class(pod, maker.of_class, cluster_makers))
+    may_be_preempted = of_daemon_set and pod.priority < preemptor_priority
     if maker is None and (bound is None or may_be_preempted):
-        maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))
+        maker = Maker(cluster_makers.as_it_is(pod), of_daemon_set, volumes=cluster_makers.volumes_of(pod))
     condition = pod.ready_condition
     return InitialPod(
         namespace=pod.namespace,
@@ -77,19 +77,19 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
         preempted=bound.preempted if bound is not None else False,
         nominated=pod.nominated_node if bound is None else "",
         pending=bound is not None and pod.phase == "Pending",
-        source=str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
+        source=str(maker_of(pod, cluster_makers.cluster.others) or ObjectRef.of(pod.raw)),
         name=pod.name,
         gone_at_once=pod.gone_at_once and (maker is None or not maker.waits_for_kubelet),
     )
 
 
-def _own_class(pod: PodObject, of_template: PodClass, controllers: Makers) -> PodClass:
+def _own_class(pod: PodObject, of_template: PodClass, cluster_makers: Makers) -> PodClass:
     """
     Return the class of a Pod that waits.
 
     It may ask for something else than its template: an autoscaler or a webhook changes Pods, and templates change.
     """
-    as_it_is = controllers.as_it_is(pod)
+    as_it_is = cluster_makers.as_it_is(pod)
     return of_template if as_it_is.asks_for_the_same(of_template) else as_it_is
 
 
@@ -115,25 +115,25 @@ def _kept_on(name: str, pod: InitialPod) -> InitialPod:
     return replace(pod, node=name, home=name, maker=pod.maker.on(name) if pod.maker is not None else None)
 
 
-def initial_budgets(controllers: Makers) -> Iterator[Budget]:
+def initial_budgets(cluster_makers: Makers) -> Iterator[Budget]:
     """Yield the PodDisruptionBudgets, each with the Pods that its owners want."""
-    for _, raw in sorted(controllers.cluster.others.items()):
+    for _, raw in sorted(cluster_makers.cluster.others.items()):
         if (budget := read_disruption_budget(raw)) is not None:
-            yield _with_pods(budget, controllers)
+            yield _with_pods(budget, cluster_makers)
 
 
-def _with_pods(budget: DisruptionBudget, controllers: Makers) -> Budget:
+def _with_pods(budget: DisruptionBudget, cluster_makers: Makers) -> Budget:
     selector = as_selector(read_selector(Reader(), budget.selector, ("spec", "selector")))
     owners, unready = Counter[ObjectKey](), 0
-    for pod in controllers.pods:
+    for pod in cluster_makers.pods:
         if pod.namespace == budget.namespace and selector.matches(pod.labels):
             active = not pod.terminating and pod.phase not in FINISHED
             if pod.owner is not None:
                 owners[pod.owner.key(pod.namespace)] += active  # An owner without active Pods is listed, too.
             if active and pod.node and not pod.ready_condition.ready:
                 unready += 1
-    others = controllers.cluster.others
-    simulated = {owner: str(named.ref) for owner in owners if (named := controllers.of_set.get(owner)) is not None}
+    others = cluster_makers.cluster.others
+    simulated = {owner: str(named.ref) for owner in owners if (named := cluster_makers.of_set.get(owner)) is not None}
     return Budget(
         budget,
         selector,

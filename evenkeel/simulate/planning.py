@@ -88,7 +88,7 @@ class Planned(NamedTuple):
     plan: Plan
     not_judged: tuple[str, ...]
     notes: tuple[str, ...]
-    preempting: int  # Pods of a lower priority may be preempted: all of them have to be known one by one
+    preemptor_priority: int  # Pods of a lower priority may be preempted: all of them have to be known one by one
 
 
 def is_simulated(raw: Raw) -> bool:
@@ -110,11 +110,11 @@ def moves_any(steps: Iterable[Step]) -> bool:
     return any(step.action in OF_NODES or step.action == ADD for step in steps)
 
 
-def wanted(ref: ObjectRef, steps: Iterable[Step], preempting: int = LOWEST_PRIORITY) -> Callable[[Raw], bool]:
+def wanted(ref: ObjectRef, steps: Iterable[Step], preemptor_priority: int = LOWEST_PRIORITY) -> Callable[[Raw], bool]:
     """
     Return a predicate for the Pods that a simulation of these steps needs one by one.
 
-    `preempting`: Pods of a lower priority may be preempted.
+    `preemptor_priority`: Pods of a lower priority may be preempted.
     """
     moves = moves_any(steps)
 
@@ -124,7 +124,7 @@ def wanted(ref: ObjectRef, steps: Iterable[Step], preempting: int = LOWEST_PRIOR
         node, namespace = texts_at(pod, "spec.nodeName", "metadata.namespace")  # of each of many Pods
         if not node or namespace == ref.namespace:
             return True
-        return preempting > LOWEST_PRIORITY and priority_of(pod) < preempting
+        return preemptor_priority > LOWEST_PRIORITY and priority_of(pod) < preemptor_priority
 
     return is_needed
 
@@ -178,44 +178,44 @@ def planned_workloads(
     ]:
         raise StepError("\n".join(refused))
     keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
-    raws = [_applied(raw, before.get(key)) if key in applied else raw for key, raw in keyed]
-    makers = Makers(cluster, kinds, defaults, profiles, raws)
+    raws = [_once_applied(raw, before.get(key)) if key in applied else raw for key, raw in keyed]
+    cluster_makers = Makers(cluster, kinds, defaults, profiles, raws)
     first = first_ground(cluster.snapshot.nodes)
     all_steps = [Step(APPLY, APPLY), *steps] if applied else list(steps)
     grounds = _grounds(first, all_steps)
     others = [raw for _, raw in sorted(cluster.others.items())]
-    scalings = [dict(scalings_of(controllers.ref, others)) for controllers in makers.controllers]
+    scalings = [dict(scalings_of(controllers.ref, others)) for controllers in cluster_makers.controllers]
     named = [
-        _simulated(
+        _named_with_rollouts(
             controllers,
             all_steps,
             before.get(controllers.ref.key),
             own_scalings,
             applied=controllers.ref.key in applied,
         )
-        for controllers, own_scalings in zip(makers.controllers, scalings, strict=True)
+        for controllers, own_scalings in zip(cluster_makers.controllers, scalings, strict=True)
     ]
     all_makers = [
         maker for workload in named for maker in (*(found.maker for found in workload.sets), *workload.makers.values())
     ]
-    situation = _situation(makers, all_makers, (first, *grounds), all_steps)
+    situation = _initial_situation(cluster_makers, all_makers, (first, *grounds), all_steps)
     notes = [
         note
         for workload, own_scalings in zip(named, scalings, strict=True)
         for note in _notes(own_scalings, workload, all_steps)
     ]
-    notes += _notes_on_kinds(makers, situation)
+    notes += _notes_on_kinds(cluster_makers, situation)
     all_makers += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
-    notes += _notes_on_claims(makers, all_makers, situation.changed)
-    for controllers, workload in zip(makers.controllers, named, strict=True):
+    notes += _notes_on_claims(cluster_makers, all_makers, situation.changed)
+    for controllers, workload in zip(cluster_makers.controllers, named, strict=True):
         if controllers.updating.lost:
             what = f"No Pod of {controllers.ref} has the revision {controllers.updating.current}"
             notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
         if workload.applied and controllers.updating.current:
             assumed = "the simulation assumes that the file changes it, and replaces its Pods"
             notes.append(f"The old template of {controllers.ref} is not known, so {assumed}.")
-    if makers.errors:
-        raise StepError("\n".join(makers.errors))
+    if cluster_makers.errors:
+        raise StepError("\n".join(cluster_makers.errors))
     plan = Plan(
         situation.start,
         tuple(named),
@@ -223,7 +223,7 @@ def planned_workloads(
         tuple(grounds),
         situation.budgets,
         situation.daemons,
-        _workloads(makers),
+        _workloads(cluster_makers),
     )
     most_replicas = max(
         [
@@ -234,19 +234,19 @@ def planned_workloads(
     )
     not_judged = dict.fromkeys(
         [
-            *(gap for maker in all_makers for gap in _gaps(maker, makers, most_replicas)),
+            *(gap for maker in all_makers for gap in _gaps(maker, cluster_makers, most_replicas)),
             *situation.not_judged,
             *(
                 f"{controllers.ref}: spec.{PER_INDEX}"
-                for controllers in makers.controllers
+                for controllers in cluster_makers.controllers
                 if PER_INDEX in controllers.workload.spec
             ),
         ]
     )
-    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preempting)
+    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preemptor_priority)
 
 
-def _applied(raw: Raw, stored: Raw | None) -> Raw:
+def _once_applied(raw: Raw, stored: Raw | None) -> Raw:
     """Return a workload of a file as it is in the cluster once it is applied, before its controller has reacted."""
     kind = ObjectRef.of(raw).kind
     if kind == JOB and stored is not None:
@@ -254,7 +254,7 @@ def _applied(raw: Raw, stored: Raw | None) -> Raw:
     return with_new_template(raw) if kind in (STATEFUL, DAEMON_SET) else raw
 
 
-def _simulated(
+def _named_with_rollouts(
     controllers: Controllers,
     steps: Sequence[Step],
     stored: Raw | None,
@@ -263,7 +263,7 @@ def _simulated(
     applied: bool,
 ) -> Named:
     """Return a workload with what makes its Pods in each rollout; StepError for a step that does nothing to it."""
-    named = _named(controllers, controllers.makers)
+    named = _named_at_start(controllers, controllers.makers)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
     widest = reduce(Scaling.widened, scalings.values()) if scalings else None
@@ -294,18 +294,18 @@ def _grounds(first: Ground, steps: Iterable[Step]) -> list[Ground]:
     return grounds[1:]
 
 
-def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
+def _workloads(cluster_makers: Makers) -> dict[str, FoundWorkload]:
     """
     Return the workloads by their names: those that are simulated by name, and all that have Pods.
 
     A Pod that nothing has made is one, too, but not a static Pod.
     """
-    pods_by_bound = {controllers.ref: Counter[bool]() for controllers in makers.controllers}
+    pods_by_bound = {controllers.ref: Counter[bool]() for controllers in cluster_makers.controllers}
     labels: dict[ObjectRef, Labels] = {
-        controllers.ref: labels_in(controllers.workload.raw) for controllers in makers.controllers
+        controllers.ref: labels_in(controllers.workload.raw) for controllers in cluster_makers.controllers
     }
-    others, priorities = makers.cluster.others, dict[ObjectRef, int]()
-    for pod in makers.pods:
+    others, priorities = cluster_makers.cluster.others, dict[ObjectRef, int]()
+    for pod in cluster_makers.pods:
         if pod.phase not in FINISHED and not pod.terminating and not pod.static:
             ref = maker_of(pod, others) or ObjectRef.of(pod.raw)
             pods_by_bound.setdefault(ref, Counter())[pod.node != ""] += 1
@@ -317,20 +317,20 @@ def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
     }
 
 
-def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
+def _notes_on_kinds(cluster_makers: Makers, situation: _InitialSituation) -> Iterator[str]:
     """Yield a note on the Pods that may move, and whose owners' controllers are not simulated."""
     kinds = Counter(
         pod.owner.kind
-        for pod in makers.pods
+        for pod in cluster_makers.pods
         if pod.owner is not None and pod.node in situation.changed and not pod.terminating
-        if not (pod.static or pod.owner.kind == DAEMON_SET or makers.makes_anew(pod.owner))
+        if not (pod.static or pod.owner.kind == DAEMON_SET or cluster_makers.makes_anew(pod.owner))
     )
     if kinds:
         named = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items()))
         yield f"The controllers of some kinds are not simulated, so their lost Pods are not replaced: {named}."
 
 
-class _Situation(NamedTuple):
+class _InitialSituation(NamedTuple):
     """What runs begin with."""
 
     start: Start
@@ -338,16 +338,16 @@ class _Situation(NamedTuple):
     changed: frozenset[str]  # names of the nodes that the steps change, or model new ones on
     budgets: tuple[Budget, ...]  # none unless Pods are drained or preempted
     daemons: Mapping[str, tuple[InitialPod, ...]]  # Pods that start on each node that is added
-    preempting: int  # Pods of a lower priority may be preempted
+    preemptor_priority: int  # Pods of a lower priority may be preempted
     not_judged: tuple[str, ...]
 
 
-def _situation(
-    controllers: Makers,
+def _initial_situation(
+    cluster_makers: Makers,
     makers: Sequence[Maker],
     grounds: Sequence[Ground],
     steps: Sequence[Step],
-) -> _Situation:
+) -> _InitialSituation:
     """
     Return what runs begin with.
 
@@ -355,12 +355,12 @@ def _situation(
     `grounds`: the nodes before all steps, and after each.
     """
     first, *later = grounds
-    cluster, snapshot = controllers.cluster, controllers.snapshot
+    cluster, snapshot = cluster_makers.cluster, cluster_makers.snapshot
     changed = frozenset(name for ground in later for name in (*ground.touched, *dict(ground.like).values()))
-    priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in controllers.pods]
+    priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in cluster_makers.pods]
     lowest = min([*snapshot.priorities.values(), *priorities], default=0)
-    preempting = _preempting(controllers, makers, changed, lowest)
-    pods = tuple(_initial_pods(controllers, changed, preempting))
+    preemptor_priority = _preemptor_priority(cluster_makers, makers, changed, lowest)
+    pods = tuple(_initial_pods(cluster_makers, changed, preemptor_priority))
     by_node: dict[str, list[InitialPod]] = {}
     for pod in pods:
         by_node.setdefault(pod.node, []).append(pod)
@@ -374,11 +374,11 @@ def _situation(
         now=cluster.time if cluster.time is not None else _latest(pods),
         lowest=lowest,
     )
-    disrupting = preempting > lowest or any(step.action == DRAIN for step in steps)
-    budgets = tuple(initial_budgets(controllers)) if disrupting else ()
+    disrupting = preemptor_priority > lowest or any(step.action == DRAIN for step in steps)
+    budgets = tuple(initial_budgets(cluster_makers)) if disrupting else ()
     unknown = (DISRUPTION_BUDGETS,) if disrupting and snapshot.budgets is None else ()
     daemons = on_added_nodes(start.by_node, later)
-    return _Situation(start, pods, changed, budgets, daemons, preempting, unknown)
+    return _InitialSituation(start, pods, changed, budgets, daemons, preemptor_priority, unknown)
 
 
 def _refused(raw: Raw, stored: Raw) -> Iterator[str]:
@@ -399,7 +399,7 @@ def _field(name: str, value: object) -> object:
     return read_selector(Reader(), value, ("spec", name)) if name == "selector" else value
 
 
-def _preempting(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
+def _preemptor_priority(cluster_makers: Makers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
     """
     Return the highest priority of the Pods that may preempt others; LOWEST_PRIORITY if there is nothing to preempt.
 
@@ -407,33 +407,34 @@ def _preempting(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set
     """
     priorities = [maker.of_class.pod.priority for maker in makers if maker.of_class.pod.preempts]
     priorities += [
-        pod.priority for pod in controllers.pods if pod.preempts and (not pod.node or pod.node in changed_nodes)
+        pod.priority for pod in cluster_makers.pods if pod.preempts and (not pod.node or pod.node in changed_nodes)
     ]
     highest = max(priorities, default=LOWEST_PRIORITY)
     return highest if highest > lowest else LOWEST_PRIORITY
 
 
-def _gaps(maker: Maker, controllers: Makers, replicas: int) -> tuple[str, ...]:
+def _gaps(maker: Maker, cluster_makers: Makers, replicas: int) -> tuple[str, ...]:
     """Return what is not simulated of the Pods of a maker; their claims count if there are so many replicas."""
-    cycle = maker.of_class.cycle(controllers.snapshot, controllers.cluster.features)
+    cycle = maker.of_class.cycle(cluster_makers.snapshot, cluster_makers.cluster.features)
     return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
 
 
-def _initial_pods(controllers: Makers, changed_nodes: Set[str], preempting: int) -> Iterator[InitialPod]:
+def _initial_pods(cluster_makers: Makers, changed_nodes: Set[str], preemptor_priority: int) -> Iterator[InitialPod]:
     """
     Yield the Pods that may move or go.
 
     They are of a named workload, are on nodes that steps change, wait, terminate, or may be preempted.
     """
-    for pod in sorted(controllers.pods, key=lambda pod: (pod.namespace, pod.name)):
-        moves = not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod)[0] >= 0
-        if moves or pod.priority < preempting:
-            initial = initial_pod(pod, controllers, preempting)
+    for pod in sorted(cluster_makers.pods, key=lambda pod: (pod.namespace, pod.name)):
+        moves = not pod.node or pod.node in changed_nodes or pod.terminating
+        is_of_named = cluster_makers.revision_and_maker(pod)[0] >= 0
+        if moves or is_of_named or pod.priority < preemptor_priority:
+            initial = initial_pod(pod, cluster_makers, preemptor_priority)
             if initial is not None:
                 yield initial
 
 
-def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
+def _named_at_start(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     """Return the workload as its controller has it now; `makers`: one for each revision."""
     workload, kind = controllers.workload, controllers.ref.kind
     replicas = _replicas(workload)
@@ -445,7 +446,7 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
         of_revisions = tuple(SetFound(maker, number) for maker in makers)
         return Named(number, of_revisions, daemon=workload.daemon_set_update)
     if kind == JOB:
-        return _named_job(controllers, makers[-1])
+        return _job_at_start(controllers, makers[-1])
     if kind != DEPLOYMENT:
         return Named(replicas, (SetFound(makers[-1], replicas),), controlled=workload.owner is not None)
     desired = [replica_set.replicas or 0 for replica_set in controllers.sets]
@@ -460,7 +461,7 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     )
 
 
-def _named_job(controllers: Controllers, maker: Maker) -> Named:
+def _job_at_start(controllers: Controllers, maker: Maker) -> Named:
     """Return the Job as its controller has it now; failures of single indexes are not simulated."""
     raw = controllers.workload.raw
     progress, replacement = read_job_progress(raw), read_job_replacement(raw)
@@ -510,9 +511,9 @@ def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step])
                 yield f"{step.text}: {who} keeps {named.name} between {bounds}, and scales it to {bounded}."
 
 
-def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
+def _notes_on_claims(cluster_makers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
     """Yield what is assumed of new volumes, and what is not simulated of claims."""
-    storage = controllers.snapshot.storage or NO_STORAGE
+    storage = cluster_makers.snapshot.storage or NO_STORAGE
     unknown = dict.fromkeys(
         provisioner
         for maker in makers
@@ -524,7 +525,7 @@ def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes
         yield f"{where}: a new volume is assumed to stay in the zone of its Pod."
     kinds = {
         pod.owner.kind
-        for pod in controllers.pods
+        for pod in cluster_makers.pods
         if pod.owner is not None and pod.node in changed_nodes and read_mounts(Reader(), pod.raw).claims
     }
     for kind in sorted(kinds & LOSING_CLAIMS):

@@ -80,7 +80,8 @@ def simulated_rollouts(
         rollout_plan = planned(raw, cluster, steps, kinds, profiles=profiles, defaults=defaults)
     except StepError:
         return nothing
-    if rollout_plan.preempting > cluster.known_below:  # The Pods that may be preempted are not known one by one.
+    # The Pods that may be preempted are not known one by one.
+    if rollout_plan.preemptor_priority > cluster.known_below:
         return nothing
     starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
@@ -109,7 +110,7 @@ def _rolled_out(planned_rollout: Planned, of_class: PodClass, wanted_runs: int, 
     (named,) = planned_rollout.plan.named
     finishes = (
         rollout_bounds.finishes(planned_rollout.plan, of_class)
-        if planned_rollout.preempting == LOWEST_PRIORITY
+        if planned_rollout.preemptor_priority == LOWEST_PRIORITY
         else None
     )
     if finishes:
