@@ -228,14 +228,21 @@ class Loop:
         Drop clients until one more has a place, and `least` at least.
 
         Each time it is a client of the peer that then has most; peers with `Limits.fair_share` or less count as equal.
-        Among equals the order is: clients never served, those served, those in line for a thread, and newcomers
-        `since` then; of each, first whoever was silent longest.
+        Of equal peers it is the first in the order of `closing_order`; `since`: whoever was heard later is a newcomer.
         """
         count = max(least, len(self.connections) - self.limits.connections + 1)
         if count <= 0:
             return
         closable = self._in_the_way([connection for connection in self.connections if connection.droppable])
-        closable.sort(key=lambda client: (client.heard >= since, client.deadline == inf, client.served, client.heard))
+
+        def closing_order(client: Connection) -> tuple[bool, bool, bool, float]:
+            """Never served, served, waiting for the server, newcomers; in each, first whoever was silent longest."""
+            is_newcomer = client.heard >= since
+            waits_for_server = client.deadline == inf
+            return is_newcomer, waits_for_server, client.served, client.heard
+
+        closable.sort(key=closing_order)
+        # Where each request has a connection of its own, the open ones do not tell how much a peer asks.
         size = self.opened if self.limits.brief else self.open
         for victim in largest_first(closable, size, self.limits.fair_share)[:count]:
             self.drop(victim, "to make room")
@@ -246,19 +253,21 @@ class Loop:
         else those that did.
 
         So silent clients take no place from clients that send requests, and clients that were served leave places for
-        newcomers.  A connection that waits only for its turn, not for a thread, stays open, unless its peer has opened
-        many of late.
+        newcomers.
         """
-        # From the end of a request to its answer the deadline is inf.
-        senders = [client for client in connections if client.served or client.deadline == inf]
-        if 2 * len(senders) <= len(connections):
-            return [client for client in connections if not (client.served or client.deadline == inf)]
-        fair_share = self.limits.fair_share
-        return [
-            client
-            for client in senders
-            if min(client.deadline, client.queued) < inf or self.opened[client.peer] > fair_share
-        ]
+        silent, senders = list[Connection](), list[Connection]()
+        for client in connections:
+            waits_for_server = client.deadline == inf  # From the end of a request to its answer.
+            (senders if client.served or waits_for_server else silent).append(client)
+        if len(silent) >= len(senders):
+            return silent
+        closable, fair_share = [], self.limits.fair_share
+        for client in senders:
+            # Its turn is near, and it needs no thread: it stays open, unless its peer has opened many of late.
+            waits_for_turn = client.deadline == inf and client.queued == inf
+            if not waits_for_turn or self.opened[client.peer] > fair_share:
+                closable.append(client)
+        return closable
 
     def converse(self, connection: Connection) -> Script[None]:
         """Serve a connection: requests and their responses, then the end."""
