@@ -1,7 +1,7 @@
 """
-A profile of kube-scheduler: which plugins run, and one attempt to place a Pod by them.
+A profile of kube-scheduler: which plugins run; and a Cycle: what they look at in one attempt to place a Pod.
 
-Dynamic resources, preemption and extenders are not looked at.
+evenkeel.scheduler.framework makes the attempt, without preemption.
 """
 
 from __future__ import annotations
