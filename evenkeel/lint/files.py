@@ -19,7 +19,7 @@ from evenkeel.lint.builds import Build
 from evenkeel.lint.context import Context, context_objects, may_hold_context
 from evenkeel.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from evenkeel.lint.fixtures import fixture_folders
-from evenkeel.lint.helm_templates import should_parse
+from evenkeel.lint.helm_templates import should_report
 from evenkeel.lint.judgement import RENDER, judge, unread
 from evenkeel.lint.notes import NOT_BUILT, UNRENDERED_TEMPLATE, VALUES, Note
 from evenkeel.lint.other_files import OtherFiles
@@ -153,7 +153,7 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
         return judged
     if not text.latin1:
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}", lasting=False))
-    elif should_parse(text.latin1, file, SyntaxFault(text.reason), file in terms.named):
+    elif should_report(text.latin1, file, SyntaxFault(text.reason), file in terms.named):
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
     elif file in terms.named:
         judged.notes.append(unread(file, 1, 1, text.reason))

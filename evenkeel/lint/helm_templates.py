@@ -53,11 +53,11 @@ def looks_like_a_manifest(text: str) -> bool:
     return all(key.search(text) for key in keys)
 
 
-def should_parse(text: str, file: str, error: DocumentError, named: bool = False) -> bool:
+def should_report(text: str, file: str, error: DocumentError, named: bool = False) -> bool:
     """
-    Return whether to report that `text` cannot be read: it looks like a manifest, or its file was `named` on the
-    command line and has a syntax error.
+    Return whether it is a problem that `text` cannot be read, by the `error` that it has.
 
+    It is if the text looks like a manifest, or if its file was `named` on the command line and has a syntax error.
     JSON with comments, a tool's configuration, is no manifest although it is named.
     """
     if looks_like_a_manifest(text):
@@ -155,10 +155,12 @@ def completed(workload: Workload) -> Workload:
 
 
 def _completed(constraint: object) -> object:
-    """Return a constraint with good values; a directive such as `$patch: delete` is one already."""
+    """Return a constraint with good values for the fields that it lacks."""
     if not isinstance(constraint, dict):
         return constraint
-    return _ANY if "$patch" in constraint else {**_ANY, **constraint}
+    if "$patch" in constraint:  # A directive such as `$patch: delete` is no constraint: nothing in it is judged.
+        return _ANY
+    return {**_ANY, **constraint}
 
 
 def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:

@@ -20,7 +20,7 @@ from evenkeel.lint.helm_templates import (
     is_patch,
     is_unrendered,
     looks_like_a_manifest,
-    should_parse,
+    should_report,
 )
 from evenkeel.lint.kustomization import KUSTOMIZATIONS, NOT_KUSTOMIZED
 from evenkeel.lint.notes import (
@@ -157,7 +157,7 @@ class _File:
         file, (line, column) = self.result.file, self._where(chunk, error)
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
-        elif not chunk.within and (self._is_manifest or should_parse(chunk.text, file, error, self._is_named)):
+        elif not chunk.within and (self._is_manifest or should_report(chunk.text, file, error, self._is_named)):
             self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
         elif chunk.within or self._is_named or chunk.may_have_constraints:
             self._count(int(chunk.may_have_constraints))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from evenkeel.lint.helm_templates import advice_for_template, completed, has_placeholders, should_parse
+from evenkeel.lint.helm_templates import advice_for_template, completed, has_placeholders, should_report
 from evenkeel.lint.notes import PATCH, UNRENDERED_TEMPLATE
 from tests.support.build import policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
@@ -188,10 +188,10 @@ def test_a_syntax_error_matters_in_what_is_named_and_any_error_in_a_manifest():
     syntax, twice = SyntaxFault("x"), DocumentError("x")
     cases = ("a: [", "a.yaml", syntax), ("a: [", "a.json", syntax), ("a: 1", "a.yaml", twice)
 
-    assert [True, True, False] == [should_parse(*case, named=True) for case in cases]
-    assert [False, False, False] == [should_parse(*case) for case in cases]
-    assert not should_parse("a: [ // b", "a.json", syntax, named=True)
-    assert should_parse("apiVersion: v1\nkind: Pod\na: [", "a.json", twice)
+    assert [True, True, False] == [should_report(*case, named=True) for case in cases]
+    assert [False, False, False] == [should_report(*case) for case in cases]
+    assert not should_report("a: [ // b", "a.json", syntax, named=True)
+    assert should_report("apiVersion: v1\nkind: Pod\na: [", "a.json", twice)
 
 
 MANIFESTS = [
@@ -213,20 +213,20 @@ NO_MANIFESTS = [
 
 @pytest.mark.parametrize("text", MANIFESTS)
 def test_a_manifest_is_known_by_its_api_version_and_its_kind(text):
-    assert should_parse(text, "a.json", SyntaxFault("x"))
-    assert not should_parse(text.replace("apiVersion", "myapiVersion"), "a.json", SyntaxFault("x"))
-    assert not should_parse(text.replace("kind", "mankind"), "a.json", SyntaxFault("x"))
+    assert should_report(text, "a.json", SyntaxFault("x"))
+    assert not should_report(text.replace("apiVersion", "myapiVersion"), "a.json", SyntaxFault("x"))
+    assert not should_report(text.replace("kind", "mankind"), "a.json", SyntaxFault("x"))
 
 
 @pytest.mark.parametrize("text", NO_MANIFESTS)
 def test_what_has_no_api_version_or_no_kind_at_its_top_is_no_manifest(text):
-    assert not should_parse(text, "a.yaml", SyntaxFault("x"))
+    assert not should_report(text, "a.yaml", SyntaxFault("x"))
 
 
 @pytest.mark.parametrize("part", ["\n", " ", ", ", "- ", "\n- ", "{\n", "apiVersion "])
 @pytest.mark.slow
 def test_what_is_no_manifest_is_known_in_time_proportional_to_its_length(part):
-    should_parse(part * 500_000, "a.json", SyntaxFault("x"))  # quadratic time would take hours
+    should_report(part * 500_000, "a.json", SyntaxFault("x"))  # quadratic time would take hours
 
 
 def test_a_directive_in_a_patch_is_no_constraint():
