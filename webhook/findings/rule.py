@@ -1,4 +1,8 @@
-"""A rule: a function that yields causes for a Subject, and its settings, which a policy may change."""
+"""
+A rule: a function that yields causes for a Subject, and its settings, which a policy may change.
+
+Most of the file is the Subject: what rules ask about a workload, its constraints, and what is known of the cluster.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +126,7 @@ class Placed(NamedTuple):
     """How many replicas the hard constraints allow."""
 
     number: int
-    exact: bool  # otherwise at most so many, because several constraints limit each other
+    exact: bool  # one constraint decides; several limit each other, so that fewer than `number` may be placed
 
 
 class CountedOthers(NamedTuple):
@@ -133,7 +137,7 @@ class CountedOthers(NamedTuple):
 
 
 class CountedPods(NamedTuple):
-    """What a constraint counts: Pods of another workload, or only the workload's own."""
+    """The most Pods that a constraint counts at a time; None if that is not known, as where others may count, too."""
 
     pods: int | None = None  # also those that a rollout adds, if the constraint counts them together
     replicas: int | None = None  # without those that a rollout adds; None also if others are sure to count
@@ -304,7 +308,7 @@ class Subject:
         limiting = [constraint for constraint in self.hard if self.counts_own(constraint)]
         limits = [most_new_pods(self.reach, constraint, self.labelled) for constraint in limiting]
         number = min([limit for limit in limits if limit is not None], default=self.workload.replicas)
-        return Placed(min(number, self.workload.replicas), len(limiting) == 1)
+        return Placed(min(number, self.workload.replicas), exact=len(limiting) == 1)
 
     @property
     def waiting(self) -> str:

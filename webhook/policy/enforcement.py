@@ -128,20 +128,21 @@ def _counting_replicas(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
 
 def _changed_by_anyone(policy: Policy, i: int) -> list[str]:
     """
-    Return the rules that are enforced where override `i` does not match, and that it changes.
+    Return the rules that override `i` changes, and that are enforced on the same Pods while it does not match them.
 
-    There are none if it has a namespaceSelector: then a developer does not decide whether it matches.
+    Empty if it has a namespaceSelector: then a developer does not decide whether it matches.
     """
     override = policy.overrides[i]
     if override.namespace_selector is not None:
         return []
     # Only the first override that matches counts: this one replaces the policy itself and all later ones.
-    replaced = [part.settings for part in policy.parts[:1] + policy.parts[i + 2 :] if part.enforcement == DENY]
-    return [
-        rule
-        for rule in policy.enforced
-        if any(
-            is_enforced(settings[rule]) and (override.enforcement != DENY or settings[rule] != override.settings[rule])
-            for settings in replaced
-        )
-    ]
+    replaced = [policy.settings] if policy.enforcement == DENY else []
+    replaced += [later.settings for later in policy.overrides[i + 1 :] if later.enforcement == DENY]
+    changed = []
+    for rule in policy.enforced:
+        denying = [settings[rule] for settings in replaced if is_enforced(settings[rule])]
+        if override.enforcement == DENY:  # Otherwise it denies nothing, and so changes them all.
+            denying = [setting for setting in denying if setting != override.settings[rule]]
+        if denying:
+            changed.append(rule)
+    return changed
