@@ -129,30 +129,30 @@ class Zone(NamedTuple):
 def _zones(report: Report) -> list[Zone]:
     """Return the zones that have Pods, the one that takes the most first."""
     pods = report.summary.loss.zones if report.summary.loss is not None else {}
-    classes: dict[str, list[int]] = {}
+    classes: dict[str, Counter[str]] = {}  # by zone: numbers of workloads, named as the fields of Zone
     for workload in report.workloads:
         total = workload.live.running
         for zone, number in workload.loss.zones.items() if workload.loss is not None else ():
-            of_zone = classes.setdefault(zone, [0, 0, 0, 0])  # as the fields of Zone: every, half, fewer, single
             if total == 1:
-                of_zone[3] += 1
+                field = "single"
             elif number == total:
-                of_zone[0] += 1
+                field = "every"
             elif number >= HALF * total:
-                of_zone[1] += 1
+                field = "half"
             else:
-                of_zone[2] += 1
-    widest = max((sum(of_zone[:3]) for of_zone in classes.values()), default=0)
+                field = "fewer"
+            classes.setdefault(zone, Counter())[field] += 1
+    widest = max((numbers.total() - numbers["single"] for numbers in classes.values()), default=0)
     zones = []
-    for zone in sorted(classes, key=lambda zone: (*(-number for number in classes[zone]), zone)):
-        every, half, fewer, single = classes[zone]
+    for zone, numbers in classes.items():
+        every, half, fewer = numbers["every"], numbers["half"], numbers["fewer"]
         lengths = (
             scaled(every, widest, WIDE_REPORT),
             scaled(half, widest, WIDE_REPORT),
             scaled(fewer, widest, WIDE_REPORT),
         )
-        zones.append(Zone(shown_name(zone), pods[zone], every, half, fewer, single, lengths))
-    return zones
+        zones.append(Zone(shown_name(zone), pods[zone], every, half, fewer, numbers["single"], lengths))
+    return sorted(zones, key=lambda zone: (-zone.every, -zone.half, -zone.fewer, -zone.single, zone.name))
 
 
 class Curve(NamedTuple):
@@ -178,7 +178,8 @@ def _curve(report: Report) -> Curve | None:
         if i + 1 == len(shares) or share != shares[i + 1]:
             points.append(f"{scaled(i + 1, len(shares), width)},{y}")
     points.append(f"{width},{height}")
-    every, half = sum(share == 1 for share in shares), sum(HALF <= share < 1 for share in shares)
+    every = sum(share == 1 for share in shares)
+    half = sum(HALF <= share < 1 for share in shares)
     words = (
         f"Of {number_of(len(shares), 'workload')} with two Pods or more, {every:,} would lose every Pod with one zone, "
         f"{half:,} half of them or more. The median workload would lose {share_text(shares[len(shares) // 2])}."
@@ -314,13 +315,14 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
     """Return a row; `widest` is the largest skew or maxSkew of the page, whose bar has the whole length."""
     ref, share = workload.live.ref, workload.share
     by_severity = Counter(finding.severity for finding in workload.findings)
+    why_idle = [why for why in workload.idle if why]
     worst_excess = max((spread.excess for spread in workload.spreads), default=0)
     gravest_rank = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
     flags = {
         "waiting": workload.live.waiting,
         "uneven": worst_excess,
         "lost": workload.live.running > 1 and share == 1,
-        "idle": any(workload.idle),
+        "idle": why_idle,
         "found": by_severity[Severity.ERROR] or by_severity[Severity.WARNING],
         "denied": titles.policy and not workload.impact.worst.allowed,
         "changed": workload.changes or workload.defaults_change,
@@ -340,7 +342,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
         **_share(workload.loss, bool(flags["lost"])),
         "skews": [_skew(spread, widest) for spread in workload.spreads[:MOST_SKEWS]],
         "more_skews": max(0, len(workload.spreads) - MOST_SKEWS),
-        "idle": sum(bool(why) for why in workload.idle),
+        "idle": len(why_idle),
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
         "more_charts": len(workload.spreads) - len(charts),
@@ -391,17 +393,17 @@ def _skew(spread: Spread, widest: int) -> dict[str, object]:
     }
 
 
-def _chart(spread: Spread, idle: str) -> dict[str, object]:
+def _chart(spread: Spread, why_idle: str) -> dict[str, object]:
     """Return the chart of Pods per domain: a bar for each; for many domains, a bar for each number of Pods."""
     constraint, counted = spread.constraint, spread.counted
     many = counted is not None and len(counted.eligible) > MOST_SHOWN
     bars: list[tuple[str, int, str]] = []
     if counted is not None:
         bars = list(_by_number(counted) if many else _by_domain(counted, spread.closed))
-    widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE_REPORT
+    widest = max((number for _, number, _ in bars), default=0)
+    length = NARROW if many else WIDE_REPORT
     limit = counted.min_match_num + constraint.max_skew if counted is not None else 0
     source = "" if spread.source == FROM_POD else f", from the {spread.source}"
-    why_idle = idle_words(spread, idle) if idle else ""
     return {
         "title": f"{constraint.topology_key}, maxSkew {constraint.max_skew}, {constraint.when_unsatisfiable}{source}",
         "key": constraint.topology_key.rpartition("/")[2],
@@ -413,7 +415,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
         "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
         "tall": any(len(name) > SHORT_WIDTH for name, _, _ in bars),
         "limit": scaled(limit, widest, WIDE_REPORT) if not many and bars and limit < widest else None,
-        "idle": f"{begun(why_idle)}." if why_idle else "",
+        "idle": f"{begun(idle_words(spread, why_idle))}." if why_idle else "",
         "remarks": list(spread_remarks(spread)),
     }
 
