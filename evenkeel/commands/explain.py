@@ -289,17 +289,18 @@ def _helped(
     return helped(fixes, waiting if is_waiting else [], namespace, known.snapshot, known.features, profiles)
 
 
-def _rank(proposal: render.Proposal) -> tuple[bool, bool, bool, tuple[int, int], float]:
+def _rank(proposal: render.Proposal) -> tuple[tuple[bool, bool], bool, bool, tuple[int, int], float]:
     """
     Return the sort key of a proposal, the best first.
 
     Best is that for which nothing is to be changed, then changes in the cluster, then those after which most Pods run.
-    Last is one that loses data.
+    Last are those for nodes that are kept for other Pods, and one that loses data.
     """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
     remedy = proposal.remedy
-    return remedy.loses_data, not remedy.remade, remedy.where != NOW, _most_runs_first(proposal.runs), -ends
+    last = remedy.loses_data, remedy.last_resort
+    return last, not remedy.remade, remedy.where != NOW, _most_runs_first(proposal.runs), -ends
 
 
 def _most_runs_first(runs: Runs | None) -> tuple[int, int]:

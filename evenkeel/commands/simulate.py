@@ -41,7 +41,7 @@ from evenkeel.scheduler.profile import Profiles
 from evenkeel.simulate import text as render
 from evenkeel.simulate.applied_workloads import check_job, check_namespaces, is_applied, is_as_stored
 from evenkeel.simulate.controllers import SIMULATED, SimulatedCluster
-from evenkeel.simulate.cures import cures, explained
+from evenkeel.simulate.cures import closed, cures, explained
 from evenkeel.simulate.outcomes import StepOutcome
 from evenkeel.simulate.outcomes import run as run_once
 from evenkeel.simulate.planning import Planned, is_simulated, moves_any, planned_workloads, takes, wanted
@@ -189,6 +189,7 @@ def run(args: argparse.Namespace) -> int:
         *([] if plan.workloads else [NO_PODS]),
         *unchanged_notes,
         *(makers_note(known.snapshot) if any(step_result.waits for step_result in after) else ()),
+        *map(str, closed(plan, args.seed, outcomes)),
     ]
     waiting = explained(plan, args.seed, outcomes)
     cure_results = [

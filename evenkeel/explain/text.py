@@ -17,9 +17,11 @@ from evenkeel.explain.preemption_text import nomination
 from evenkeel.explain.preemption_text import sentences as preemption_sentences
 from evenkeel.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from evenkeel.placement.claims import ClaimReach
+from evenkeel.placement.closed_nodes import ClosedNodes
 from evenkeel.placement.explanation import ConstraintExplained, Domain, Explanation
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import Command, asking
+from evenkeel.placement.new_nodes import is_fault_domain
 from evenkeel.placement.node_makers import by_itself
 from evenkeel.placement.obstacles import Obstacle
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy, misspelt_keys
@@ -36,11 +38,12 @@ from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.json_forms import dumped, fields, form, ref_json
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.findings.wording import NAME_LIMIT, first_of, number_of, range_of
-from webhook.kubernetes.names import HOSTNAME
+from webhook.kubernetes.names import HOSTNAME, ZONE
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.nodes import NodeSet
 
 MOST_ROWS = 12
+LAST_RESORT = "if all else fails, since these nodes are kept for other Pods"
 LAST = "last, because the data of the claim is lost"
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 
@@ -119,6 +122,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
     if explained.obstacles or explained.kept_room:
         yield ""
         yield from (f"  {line}" for line in (*obstacle_lines(explained), *_kept_room(explained)))
+    if closed := tuple(closed_lines(explanation)):
+        yield ""
+        yield from (f"  {line}" for line in closed)
     yield ""
     yield from (f"  {line}" for line in said(explained, now))
     if not explanation.message:
@@ -273,6 +279,12 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
         yield f"{more} more terms or ports refuse nodes"
 
 
+def closed_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield what is known of taints and cordons where no node takes the Pod."""
+    if not explanation.feasibility.feasible:
+        yield from map(str, explanation.closed[:MOST_ROWS])
+
+
 def _kept_room(explained: Explained) -> Iterator[str]:
     """Yield a line for each node that would take the Pod if no room were kept there for others."""
     for node, pods in islice(explained.kept_room.items(), MOST_ROWS):
@@ -333,11 +345,25 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
     elif constraint.hard and (tie := tied(explanation.cycle, constraint.topology_key, explanation.claims)):
         place = place_name(constraint.topology_key, tie.domain)
         yield f"claim {tie.claim} leaves only {place}: the constraint may refuse this Pod there, not send it elsewhere"
+    yield from _odd_domains(explained, explanation)
     if not constraint.selector.matches(explanation.cycle.pod.labels):
         yield "the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
         yield f"{number_of(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
+
+
+def _odd_domains(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
+    """Yield which domains are hardly meant to be some."""
+    key, nodes = explained.constraint.topology_key, explanation.nodes
+    for domain in explained.domains:
+        if not domain.value:
+            unnamed = list(nodes.names(domain.nodes))
+            verb = "has" if len(unnamed) == 1 else "have"
+            yield f"{first_of(unnamed)} {verb} the label {key} without a value, which counts as a domain of its own"
+    faults = [domain.value for domain in explained.domains if key == ZONE and is_fault_domain(nodes, domain.value)]
+    if faults:
+        yield f"{first_of(faults)}: no zones, but fault domains, by which Azure labels machines that are in no zone"
 
 
 def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:
@@ -490,12 +516,19 @@ def _in_place(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
 
 
 def _place(remedy: Remedy) -> str:
-    return LAST if remedy.loses_data else remedy.where
+    if remedy.loses_data:
+        return LAST
+    return LAST_RESORT if remedy.last_resort else remedy.where
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     """Yield each place where changes are made, with the changes, and what each comes to."""
-    titles = {NOW: "now", IN_TEMPLATE: _template(explained, _price(explained)), LAST: LAST}
+    titles = {
+        NOW: "now",
+        IN_TEMPLATE: _template(explained, _price(explained)),
+        LAST_RESORT: LAST_RESORT,
+        LAST: LAST,
+    }
     for where, title in titles.items():
         if proposals := _in_place(explained.proposals, where):
             yield title, [(proposal.remedy.change, _come_to(proposal, explained.stuck)) for proposal in proposals]
@@ -596,7 +629,7 @@ def as_json(explained: Explained) -> dict[str, object]:
         "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.states_cause else None,
         "remedies": [
             {
-                **fields(proposal.remedy, "change", "where", "nodes", "loses_data"),
+                **fields(proposal.remedy, "change", "where", "nodes", "last_resort", "loses_data"),
                 "rollout": _rollout_json(proposal.rollout),
                 "commands": [command_json(command) for command in proposal.commands],
                 **runs_json("runs", proposal.runs),
@@ -609,6 +642,7 @@ def as_json(explained: Explained) -> dict[str, object]:
         "notJudged": explanation.gaps,
         **_claims_json(explanation),
         **_obstacles_json(explained),
+        **closed_json(explanation.closed),
     }
     return form("Explanation", members)
 
@@ -626,6 +660,11 @@ def _obstacles_json(explained: Explained) -> dict[str, object]:
         for obstacle in explained.obstacles
     ]
     return {"obstacles": obstacles} if obstacles else {}
+
+
+def closed_json(closed: Sequence[ClosedNodes]) -> dict[str, object]:
+    """Return the member that says what is known of taints and cordons; none where nothing is."""
+    return {"closed": [fields(nodes, "taint", "nodes", "advice") for nodes in closed]} if closed else {}
 
 
 def _claims_json(explanation: Explanation) -> dict[str, object]:

@@ -13,6 +13,7 @@ from math import inf
 from typing import NamedTuple
 
 from evenkeel.objects.workload_object import IF_DELETED, ROLLS_OUT, reach_of_template
+from evenkeel.placement.closed_nodes import ClosedNodes, closed_nodes
 from evenkeel.placement.explanation import agrees
 from evenkeel.placement.gaps import gaps
 from evenkeel.placement.inferred_defaults import DefaultsOf, given_defaults
@@ -55,6 +56,7 @@ class Group(NamedTuple):
     run_now: int = 0  # Pods of the group that run without any change
     stuck: int = 0  # waiting Pods of all groups that do not run without a change
     commands: tuple[Command, ...] = ()  # for a remedy in the cluster; a rollout is not simulated here
+    closed: tuple[ClosedNodes, ...] = ()  # what is known of taints and cordons that refuse the first Pod
     misspelt: Mapping[str, str] = {}  # topology keys that no node has, with the key that was probably meant
 
 
@@ -205,7 +207,9 @@ def _group(
         fixes = with_successors(remedies(cycle, alike[0].feasibility), remake, outdated=current is None)
         if remake is not None and reaches and crowd.running(remake, alike).least < len(remake.remade):
             fixes += tuple(_with_new_template(remake, crowd))
-    for remedy in fixes:
+    for remedy in sorted(fixes, key=lambda remedy: remedy.last_resort):
+        if remedy.last_resort and best is not None:
+            break
         # Left out: a change of a template that reaches no waiting Pod, and the deletion of Pods that run.
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue
@@ -219,9 +223,15 @@ def _group(
         frees=best_runs,
         tried=tries,
         stuck=crowd.stuck if best is not None else 0,
-        commands=commands(best.edits, None) if best is not None and best.where == NOW else (),
+        commands=_commands(best) if best is not None else (),
+        closed=closed_nodes(cycle, alike[0].feasibility),
         misspelt=misspelt_keys(cycle),
     )
+
+
+def _commands(remedy: Remedy) -> tuple[Command, ...]:
+    """Return the commands of a change in the cluster; none that opens a pool or the control plane to other Pods."""
+    return commands(remedy.edits, None) if remedy.where == NOW and not remedy.last_resort else ()
 
 
 def _current(alike: Iterable[WaitingPod], others: Mapping[ObjectKey, Raw]) -> WaitingPod | None:

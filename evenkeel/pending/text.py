@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evenkeel.explain.preemption_text import as_json as preemption_json
 from evenkeel.explain.preemption_text import in_words as preemption_in_words
-from evenkeel.explain.text import TRIED_AGAIN, command_json, meant, run_then, runs_json
+from evenkeel.explain.text import TRIED_AGAIN, closed_json, command_json, meant, run_then, runs_json
 from evenkeel.pending.groups import PASSES, Group, PendingList
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import asking
@@ -85,6 +85,7 @@ def _group(group: Group, together: bool) -> Iterator[TextLine]:
         yield f"  {_next_try(group)}"
     elif group.gaps:
         yield f"  {in_words(group.gaps)}"
+    yield from (f"  {nodes}" for nodes in group.closed)
     if group.preemption is not None:
         for_each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
         yield f"  {preemption_in_words(group.preemption, group.namespace)}{for_each}"
@@ -119,6 +120,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings
             {
                 **fields(group, "namespace", "api_group", "workload", "pods", "cause"),
                 **({"notJudged": group.gaps} if group.gaps else {}),
+                **closed_json(group.closed),
                 **preemption_json(group.preemption),
                 "remedy": None
                 if group.remedy is None

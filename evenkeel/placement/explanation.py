@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evenkeel.placement.claims import ClaimReach, VolumeGap, claims_of, volume_gaps
+from evenkeel.placement.closed_nodes import ClosedNodes, closed_nodes
 from evenkeel.placement.gaps import gaps
 from evenkeel.placement.single_domain import SingleDomain, single_domain
 from evenkeel.placement.variants import first_key
@@ -63,6 +64,7 @@ class Explanation:
     claims: tuple[ClaimReach, ...] = ()  # Those of the Pod.
     volume_gaps: tuple[VolumeGap, ...] = ()  # What is not computed of its volumes.
     preemption: Preemption | None = None  # None where kube-scheduler does not get as far.
+    closed: tuple[ClosedNodes, ...] = ()  # What is known of taints and cordons that refuse the Pod.
 
     @property
     def nodes(self) -> Nodes:
@@ -115,6 +117,7 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
         claims,
         tuple(volume_gaps(cycle)),
         preemption,
+        closed_nodes(cycle, feasibility),
     )
 
 

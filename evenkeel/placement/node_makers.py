@@ -11,7 +11,8 @@ from evenkeel.scheduler.snapshot import Snapshot
 from webhook.findings.wording import first_of
 from webhook.kubernetes.names import ZONE
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, NODE_POOL_LABEL
-from webhook.spread.taints import DO_NOT_SCHEDULE, RESERVED, Taint, untolerated_taint
+from webhook.spread.known_taints import is_set_by_controller
+from webhook.spread.taints import DO_NOT_SCHEDULE, Taint, untolerated_taint
 
 # Labels by which clouds name the group of a node; such a group may have a size that nobody changes.
 GROUPS: Mapping[str, str] = {
@@ -85,4 +86,4 @@ def _common_taints(snapshot: Snapshot, label: str, pool: str) -> list[Taint]:
     members = snapshot.nodes.members(snapshot.nodes.domains(label)[pool])
     taints = [frozenset(member.taints) for member in members if not member.name.startswith(NEW_NODE)]
     common = frozenset.intersection(*taints) if taints else frozenset()
-    return sorted(taint for taint in common if not taint.key.startswith(RESERVED))
+    return sorted(taint for taint in common if not is_set_by_controller(taint.key))

@@ -13,7 +13,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from evenkeel.placement import affinity_changes, template_edits, volume_changes
+from evenkeel.placement import affinity_changes, new_nodes, template_edits, volume_changes
+from evenkeel.placement.closed_nodes import closing_taints, kept_closed
 from evenkeel.placement.kubectl_commands import ClusterEdit, ObjectEdit, deleting
 from evenkeel.placement.missing_room import (
     at_most,
@@ -34,9 +35,7 @@ from evenkeel.placement.variants import (
     largest_first,
     place_name,
     refused,
-    unused,
     with_changed,
-    with_new,
 )
 from evenkeel.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
 from evenkeel.scheduler.incoming import IncomingPod
@@ -56,20 +55,17 @@ from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import HardConstraints
 from webhook.findings.wording import first_of
 from webhook.kubernetes.likeness import REPLACED, likely_meant
-from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
+from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS
 from webhook.spread.affinity import ANY_NODE
 from webhook.spread.constraint import HONOR, IGNORE, SOFT, Constraint
 from webhook.spread.domains import carrying_every_key
+from webhook.spread.known_taints import Owner, known_taint
 from webhook.spread.nodes import NodeSet, union
 from webhook.spread.taints import (
     CORDONED,
-    DO_NOT_SCHEDULE,
     EQUAL,
-    RESERVED,
-    UNREACHABLE_KEY,
     Taint,
     Toleration,
-    untolerated_taint,
 )
 
 NOW, IN_TEMPLATE = "now", "template"
@@ -93,6 +89,7 @@ class Remedy(NamedTuple):
     edits: tuple[ObjectEdit, ...] | None = None  # What kubectl does for it; None where a person has to find out more.
     remade: tuple[str, ...] = ()  # Names of waiting Pods that are deleted, and made again as in `cycle`.
     loses_data: bool = False  # It deletes claims with their volumes.
+    last_resort: bool = False  # It lets Pods on nodes that are kept for others, such as the control plane.
 
 
 class Change(NamedTuple):
@@ -115,10 +112,14 @@ def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     the Pod is too large for all nodes, is the last of those in the cluster.
     """
     finders = _finders(cycle, feasibility)
-    helping = list(_single(cycle, finders)) or list(_pairs(cycle, finders))
+    helping = list(_single(cycle, finders))
+    if all(remedy.last_resort for remedy in helping):
+        helping += _pairs(cycle, _no_last_resort(finders))
     if refused(feasibility, NODE_RESOURCES_FIT):
-        places = _places_of_new(cycle)
-        larger = [(NOW, partial(_with_larger_node, like=like, place=place)) for like, place in places]
+        larger = [
+            (NOW, partial(new_nodes.with_larger_node, labels=labels, place=place))
+            for labels, place in new_nodes.places_of_new(cycle)
+        ]
         helping += islice(_single(cycle, larger), 1)
     return _printed(helping)
 
@@ -181,7 +182,7 @@ def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Rem
         for done, finder in enumerate(finders_of_group):
             own_tries = tries.left // (len(finders_of_group) - done)
             if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(REMEDIES_TRIED, own_tries))):
-                yield remedy
+                yield remedy._replace(last_resort=_sort(finder) in LAST_RESORTS)
 
 
 def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
@@ -194,7 +195,7 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
             # Earlier finders are left out: they had their turn as the first.  New sorts are those against refusals that
             # only show after the first change.
             others = (*finders[i + 1 :], *(finder for finder in after_first if _sort(finder[1]) not in sorts))
-            for other_where, other in _hopeful(first.cycle, others):
+            for other_where, other in _hopeful(first.cycle, _no_last_resort(others)):
                 both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
                 if remedy := tries.first(both, other(first.cycle), PAIR_TRIES):
                     edits = None
@@ -203,6 +204,10 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
                     change = f"{first.change}, and {remedy.change}"
                     also_now = both == IN_TEMPLATE and NOW in (where, other_where)
                     yield remedy._replace(change=change, also_now=also_now, edits=edits)
+
+
+def _no_last_resort(finders: Iterable[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
+    return [finder for finder in finders if _sort(finder[1]) not in LAST_RESORTS]
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
@@ -256,11 +261,12 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     nodes = cycle.snapshot.nodes
     key = first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
+    kept_shut, opened_last = kept_closed(cycle)
     for plugin in (NODE_UNSCHEDULABLE, TAINT_TOLERATION):
-        shut = refused(feasibility, plugin)
+        shut = refused(feasibility, plugin) & ~kept_shut & ~opened_last
         for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
             yield partial(_opened, which=members & shut, place=place_name(key, domain))
-    lost = _lost(cycle)
+    lost = new_nodes.lost_nodes(cycle)
     for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
     if feasibility.spread.unlabelled:
@@ -277,32 +283,19 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     ):
         yield partial(_without_group, groups=groups)
     yield from volume_changes.in_cluster(cycle, feasibility, key)
-    for like, place in _places_of_new(cycle):
-        yield partial(_with_node, like=like, place=place)
+    for labels, place in new_nodes.places_of_new(cycle):
+        yield partial(new_nodes.with_node, labels=labels, place=place)
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
-            yield partial(_with_domain, key=other)
+            yield partial(new_nodes.with_domain, key=other)
     if refused(feasibility, NODE_RESOURCES_FIT):
         yield _with_room  # A person has to find out of whom: Pods that a controller makes again come back.
     for counts in feasibility.spread.domains:
         for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
             yield partial(_without_bare_pods, counts=counts, domain=domain)
-
-
-def _lost(cycle: Cycle) -> NodeSet:
-    """Return the nodes that nobody reaches."""
-    return union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
-
-
-def _places_of_new(cycle: Cycle) -> Iterator[tuple[NodeSet, str]]:
-    """Yield the places of a new node, as (the nodes like one of which it may be, the name of the place)."""
-    nodes, key, reached = cycle.snapshot.nodes, first_key(cycle.constraints), cycle.snapshot.nodes.all & ~_lost(cycle)
-    if not key and cycle.mounts.claims and nodes.domains(ZONE):
-        key = ZONE
-    by_domain = nodes.domains(key) if key else {"": nodes.all}
-    for domain, members in islice(largest_first(by_domain, reached), MOST_REMEDIES):
-        if domain or not key:  # Nobody adds a node to a zone without a name.
-            yield members & reached, place_name(key, domain)
+    shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION) & opened_last
+    for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
+        yield partial(_opened_last, which=members & shut, place=place_name(key, domain))
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -317,7 +310,7 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     for counts in feasibility.spread.domains:
         yield partial(_with_fewer_domains, counts=counts)
         yield partial(_with_larger_skew, counts=counts)
-    for taint in islice(_untolerated(cycle), MOST_REMEDIES):
+    for taint in islice(_untolerated(cycle, None, Owner.POOL), MOST_REMEDIES):
         yield partial(_tolerating, taint=taint)
     if refused(feasibility, NODE_RESOURCES_FIT):
         yield _requesting_less
@@ -329,6 +322,8 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         yield partial(_with_constraint, constraint=constraint, changes=[soften])
     for constraint in _hard(cycle):
         yield partial(_without_constraint, constraint=constraint)
+    for taint in islice(_untolerated(cycle, Owner.SYSTEM), MOST_REMEDIES):
+        yield partial(_tolerating_last, taint=taint)
 
 
 def misspelt_keys(cycle: Cycle) -> dict[str, str]:
@@ -345,27 +340,26 @@ def _hard(cycle: Cycle) -> list[Constraint]:
 
 
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
-    """Uncordon a node, and remove the taints that the Pod does not tolerate, unless Kubernetes itself sets one."""
-    closed = [
-        (node, [taint for taint in node.taints if _keeps_off(taint, cycle)])
-        for node in cycle.snapshot.nodes.members(which)
-    ]
+    """Uncordon a node, and remove the taints that the Pod does not tolerate."""
+    closed = [(node, closing_taints(node.taints, cycle)) for node in cycle.snapshot.nodes.members(which)]
     # Nodes that only need an uncordon come first: that is the smallest change.
-    closed.sort(key=lambda closed_node: sum(taint.key != CORDONED.key for taint in closed_node[1]))
+    closed.sort(key=lambda closed_node: len(closed_node[1]))
     for node, closing in closed[:MOST_REMEDIES]:
-        cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
-        set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
-        if any(taint.key.startswith(RESERVED) for taint in set_by_people):
-            continue
-        taints = tuple([taint for taint in node.taints if taint not in closing])
+        cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in node.taints)
+        taints = tuple([taint for taint in node.taints if taint not in closing and taint.key != CORDONED.key])
         changes = [f"uncordon {node.name}"] if cordoned else []
-        changes += [f"remove the taint {taint} from {node.name}" for taint in set_by_people]
+        changes += [f"remove the taint {taint} from {node.name}" for taint in closing]
         opened = replace(node, unschedulable=False, taints=taints)
         edits = [ClusterEdit(("uncordon", node.name), (node.name,))] if cordoned else []
-        edits += [_untainting(node.name, taint) for taint in set_by_people]
+        edits += [_untainting(node.name, taint) for taint in closing]
         yield Variant(
             " and ".join(changes) + (f" ({place})" if place else ""), with_changed(cycle, opened), tuple(edits)
         )
+
+
+def _opened_last(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
+    """Remove the taint of a pool or the control plane from a node: any Pod may then run there."""
+    yield from _opened(cycle, which=which, place=place)
 
 
 def _untainting(node: str, taint: Taint) -> ClusterEdit:
@@ -382,10 +376,6 @@ def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Vari
     where = f" ({place})" if place else ""
     edit = ClusterEdit(("delete", "node", *names), tuple(names))
     yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=others)), (edit,))
-
-
-def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
-    return untolerated_taint([taint], cycle.pod.tolerations, DO_NOT_SCHEDULE) is not None
 
 
 def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
@@ -504,64 +494,6 @@ def _with_label(cycle: Cycle, changed: Sequence[SchedulerNode], key: str, value:
     return with_changed(cycle, *[replace(node, labels={**node.labels, key: value}) for node in changed])
 
 
-def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
-    """Add a node like an existing one, one of each size, not cordoned and without taints that keep Pods off."""
-    for node in islice(_sizes(cycle, like), SIZES):
-        yield Variant(_added(cycle, node, f"(such as {node.name})", place), with_new(cycle, node, {}))
-
-
-def _sizes(cycle: Cycle, like: NodeSet) -> Iterable[SchedulerNode]:
-    """Return one of the nodes for each size."""
-    sizes: dict[Allocatable, SchedulerNode] = {}
-    for node in cycle.snapshot.nodes.members(like):
-        if not node.name.startswith(NEW_NODE):
-            sizes.setdefault(node.allocatable, node)
-    return sizes.values()
-
-
-def _added(cycle: Cycle, node: SchedulerNode, which: str, place: str) -> str:
-    keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
-    return f"add {'an untainted' if keeps_off else 'a'} node {which}{f' to {place}' if place else ''}"
-
-
-def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
-    """Add a node like that on which, were it empty, the Pod lacks least, but large enough; none if it fits on any."""
-    lacks = [
-        (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, UNUSED), node)
-        for node in _sizes(cycle, like)
-    ]
-    if not lacks or not all(any(lack) for lack, _ in lacks):
-        return
-    lack, node = min(lacks, key=lambda lacking_node: share(lacking_node[0], lacking_node[1].allocatable))
-    has, scalars = node.allocatable, dict(node.allocatable.scalars)
-    # What the larger node has of each resource that the node lacks; 0 for the others, which in_words leaves out.
-    larger = Lack(
-        lack.pods and has.pods + lack.pods,
-        lack.milli_cpu and has.milli_cpu + lack.milli_cpu,
-        lack.memory and has.memory + lack.memory,
-        lack.ephemeral_storage and has.ephemeral_storage + lack.ephemeral_storage,
-        tuple([(name, scalars.get(name, 0) + amount) for name, amount in lack.scalars]),
-    )
-    allocatable = Allocatable(
-        larger.milli_cpu or has.milli_cpu,
-        larger.memory or has.memory,
-        larger.ephemeral_storage or has.ephemeral_storage,
-        tuple(sorted({**scalars, **dict(larger.scalars)}.items())),
-        larger.pods or has.pods,
-    )
-    words = _added(cycle, node, f"such as {node.name}, but with at least {in_words(larger)}", place)
-    yield Variant(words, with_new(cycle, replace(node, allocatable=allocatable), {}))
-
-
-def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """Add a node like an existing one, but in a new domain."""
-    nodes = cycle.snapshot.nodes
-    for node in islice(nodes.members(nodes.carrying(key)), 1):
-        domain = unused(NEW_NODE, nodes.domains(key))
-        what = key.rpartition("/")[2]
-        yield Variant(f"add a node (such as {node.name}) in a new {what}", with_new(cycle, node, {key: domain}))
-
-
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:
     for change in changes:
         read: dict[str, Any] = {change.attribute: change.value}
@@ -610,11 +542,12 @@ def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant
     yield from variants[smallest : smallest + 1] or variants[:1]
 
 
-def _untolerated(cycle: Cycle) -> Iterator[Taint]:
-    """Yield the taints to which a toleration may be added, those of the most nodes first."""
+def _untolerated(cycle: Cycle, *owners: Owner | None) -> Iterator[Taint]:
+    """Yield the taints of these owners that the Pod does not tolerate, those of the most nodes first."""
     tainted = cycle.reach.untolerated.items()
     for taint, _ in sorted(tainted, key=lambda tainted_nodes: (-tainted_nodes[1].bit_count(), tainted_nodes[0])):
-        if not taint.key.startswith(RESERVED):
+        known = known_taint(taint.key)
+        if (known.owner if known is not None else None) in owners:
             yield taint
 
 
@@ -623,6 +556,11 @@ def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
     pod = replace(cycle.pod, tolerations=(*cycle.pod.tolerations, toleration))
     edit = partial(template_edits.tolerating, toleration=toleration)
     yield Variant(f"add a toleration of {taint}", replace(cycle, pod=pod), (edit,))
+
+
+def _tolerating_last(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
+    """Tolerate the taint of the control plane or of a system pool."""
+    yield from _tolerating(cycle, taint=taint)
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
@@ -652,3 +590,4 @@ def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Var
 # The sorts of finders that change constraints, or what these count.
 OF_ONE_CONSTRAINT = frozenset({_with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint})
 OF_CONSTRAINTS = OF_ONE_CONSTRAINT | {_without_bare_pods}
+LAST_RESORTS = frozenset({_opened_last, _tolerating_last})

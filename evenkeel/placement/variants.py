@@ -16,7 +16,6 @@ from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME
 from webhook.spread.constraint import Constraint
 from webhook.spread.nodes import NodeSet, union
-from webhook.spread.taints import DO_NOT_SCHEDULE
 
 MOST_REMEDIES = 8  # How many are offered, and in how many places one sort of change is tried.
 NEW_NODE = "a new node"  # A name and a value of a label that no existing node has, since neither may have spaces.
@@ -41,10 +40,9 @@ def with_changed(cycle: Cycle, *changed: SchedulerNode) -> Cycle:
 
 
 def with_new(cycle: Cycle, like: SchedulerNode, labels: Labels) -> Cycle:
-    """Add a new node like an existing one, with its CSI drivers, and without taints that keep Pods off."""
-    taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
+    """Add a new node like an existing one, with its CSI drivers."""
     name = unused(NEW_NODE, (node.name for node in cycle.snapshot.nodes))
-    with_node = with_changed(cycle, another(like, name, labels, taints))
+    with_node = with_changed(cycle, another(like, name, labels, like.taints))
     storage = cycle.storage.with_csi_nodes({name: like.name})
     return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
 

@@ -10,6 +10,7 @@ from itertools import islice
 from evenkeel.objects.quantities import size_text
 from evenkeel.placement.claims import wanted_labels
 from evenkeel.placement.kubectl_commands import ClusterEdit
+from evenkeel.placement.new_nodes import model_of_new
 from evenkeel.placement.obstacles import pods_on_nodes
 from evenkeel.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from evenkeel.scheduler.framework import Feasibility
@@ -147,7 +148,7 @@ def _with_node(cycle: Cycle, *, labels: Labels) -> Iterator[Variant]:
     words = f"add a node with {' and '.join(f'{key}={value}' for key, value in labels.items())}"
     if labels.keys() == {ZONE}:
         words = f"add a node in {place_name(ZONE, labels[ZONE])}"
-    for node in islice(cycle.snapshot.nodes, 1):
+    if (node := model_of_new(cycle, labels)) is not None:
         yield Variant(words, with_new(cycle, node, labels))
 
 

@@ -18,6 +18,7 @@ from evenkeel.explain.text import (
     Explained,
     Proposal,
     claim_lines,
+    closed_lines,
     constraint_remarks,
     domain_rows,
     headline,
@@ -251,7 +252,7 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
         remarks += unwritten(explained.source)
     return {
         "headline": headline(explained),
-        "remarks": [*remarks, *claim_lines(explanation)],
+        "remarks": [*remarks, *claim_lines(explanation), *closed_lines(explanation)],
         "constraints": [
             {
                 "words": ", ".join(constraint_words(constraint.constraint)),

@@ -12,9 +12,10 @@ from math import ceil, log
 from random import Random
 from typing import NamedTuple
 
+from evenkeel.placement.closed_nodes import ClosedNodes, closed_nodes
 from evenkeel.placement.kubectl_commands import ClusterEdit, deleting, patching
 from evenkeel.placement.remedies import MOST_PODS_DELETED, pods_by_name
-from evenkeel.scheduler.framework import feasible_nodes
+from evenkeel.scheduler.framework import feasible_nodes, find_feasible
 from evenkeel.simulate.controllers import DAEMON_SET, DEPLOYMENT, STATEFUL
 from evenkeel.simulate.outcomes import StepOutcome, run
 from evenkeel.simulate.run import Named, Plan, at_end
@@ -168,6 +169,14 @@ def _deletions(plan: Plan, seed: int, wanted: int, stuck: Mapping[ObjectRef, int
         if names:
             pods = pods_by_name(names) if len(names) <= MOST_PODS_DELETED else f"the {len(names):,} Pods that wait"
             yield ref, Cure(f"delete {pods}", (deleting(ref.namespace, *names),))
+
+
+def closed(plan: Plan, seed: int, outcomes: Sequence[Outcomes]) -> tuple[ClosedNodes, ...]:
+    """Return what is known, before all steps, of taints and cordons that refuse Pods which wait in the end."""
+    before = State(plan.start, Random(seed))
+    waiting = [named for named in plan.named if any(of_run[-1].workloads[named.name].waiting for of_run in outcomes)]
+    cycles = [before.cycle(named.sets[-1].maker.of_class) for named in waiting]
+    return tuple(dict.fromkeys(nodes for cycle in cycles for nodes in closed_nodes(cycle, find_feasible(cycle))))
 
 
 def explained(plan: Plan, seed: int, outcomes: Sequence[Outcomes]) -> ObjectRef | None:

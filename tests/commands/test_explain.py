@@ -98,6 +98,21 @@ def test_a_live_cluster_that_serves_node_pools_has_karpenter_in_every_command(ru
     assert [True] * 3 == [said in run(f"{command} -n shop --cluster live").out for command in commands]
 
 
+def test_the_control_plane_is_opened_last_of_all(run):
+    in_control = node("c1", "c", taints=[{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}])
+    kept = [running(on, owner="ReplicaSet/web-1") for on in ("a1", "b1")]
+    cluster = listed(node("a1", "a"), node("b1", "b"), in_control, *kept, WAITING, DEPLOYMENT)
+    _, out, _ = explain(run, "pod/web-9 -o json", cluster)
+    remedies = json.loads(out)["remedies"]
+
+    assert sorted(remedy["lastResort"] for remedy in remedies) == [remedy["lastResort"] for remedy in remedies]
+    assert {
+        "add a toleration of node-role.kubernetes.io/control-plane:NoSchedule",
+        "remove the taint node-role.kubernetes.io/control-plane:NoSchedule from c1 (zone c)",
+    } == {remedy["change"] for remedy in remedies if remedy["lastResort"]}
+    assert "add a node (such as a1) to zone c" == remedies[0]["change"]
+
+
 def test_what_the_scheduler_said_of_another_cluster_than_there_is_now(run):
     more = listed(*NODES, node("d1", "d"), running("a1"), running("b1"), WAITING)
     code, out, _ = explain(run, "pod web-9", more)

@@ -125,9 +125,7 @@ class Cluster:
             self.kubectl("taint", "node", found[2], f"{found[1]}-")
         elif found := re.fullmatch(r"label (\w+) with its zone \((\S+)\), only if its zone is a new zone", change):
             self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
-        elif found := re.fullmatch(
-            r"add an? (?:untainted )?node \(such as \w+\) (?:to zone (\w+)|in a new zone)", change
-        ):
+        elif found := re.fullmatch(r"add a node \(such as \w+\) (?:to zone (\w+)|in a new zone)", change):
             self.add_node(NEW, found[1] or NEW)
         elif found := re.fullmatch(r"delete Pods (\S+) and (\S+), which no controller creates again", change):
             self.delete(found[1])
@@ -188,7 +186,7 @@ def bound(cluster: Cluster) -> str:
     (CORDONED, "uncordon c1 (zone c)"),
     (TAINTED, "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"),
     (TAINTED, "delete Pods running-0 and running-1, which no controller creates again (zone a)"),
-    (TAINTED, "add an untainted node (such as c1) to zone c"),
+    (TAINTED, "add a node (such as a1) to zone c"),
     (FEW, f"label other1 with its zone ({ZONE}), only if its zone is a new zone"),
     (FEW, "add a node (such as a1) in a new zone"),
     (FULL, "free 200m of cpu on a1"),

@@ -19,7 +19,7 @@ from evenkeel.simulate.results import Range
 from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from tests.support.build import pod
 from tests.support.claims import claim, storage_class, using, volume
-from tests.support.placing import INFRA, attempted, node, running, spread
+from tests.support.placing import INFRA, ZONE, attempted, node, running, spread
 from webhook.kubernetes.references import ObjectRef
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -263,6 +263,52 @@ def test_remedies_and_none():
 
     assert "uncordon n1   -> n0, n1, n2, n3, n4 and 4 more" in found
     assert "now" in found
+
+
+GOING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1", "effect": "NoSchedule"}
+
+
+def test_what_is_known_of_taints_is_said_where_no_node_takes_the_pod():
+    closed = node("n1", taints=[GOING])
+    advice = "set by cluster-autoscaler before it deletes a node; wait, or add a node"
+
+    assert f"n1 has the taint ToBeDeletedByClusterAutoscaler: {advice}" in lines(explained(closed))
+    assert not [line for line in lines(explained(closed, node("n2"))) if advice in line]
+    shown = as_json(explained(closed))["closed"]
+    assert [{"taint": "ToBeDeletedByClusterAutoscaler", "nodes": ("n1",), "advice": advice}] == shown
+    assert "closed" not in as_json(explained(node("n1", cpu="0")))
+
+
+def test_what_opens_the_control_plane_is_the_last_change_and_has_no_command():
+    now = Remedy("uncordon n1", NOW, ("n1",), attempted())
+    last = now._replace(change="remove the taint", last_resort=True)
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
+    commands = [Command(("uncordon", "n1")), Command(("taint", "node", "n2", "a-")), Command(("patch",))]
+    one = proposing(
+        explained(node("n1", cpu="0"), remedies=[last, now, softer]), commands=[[commands[1]], [commands[0]], []]
+    )
+    found = lines(one)
+
+    positions = [
+        found.index(next(line for line in found if line.startswith(f"{words} ")))
+        for words in ("uncordon n1", "softer", "remove the taint")
+    ]
+    assert sorted(positions) == positions
+    assert "kubectl uncordon n1" in found
+    assert "kubectl taint node n2 a-" not in found
+    assert [True, False, False] == [remedy["lastResort"] for remedy in as_json(one)["remedies"]]
+
+
+def test_domains_that_nobody_meant():
+    unnamed = node("n0", labels={ZONE: ""})
+    faults = [node("n1", "0"), node("n2", "1"), node("n3", "eastus-1")]
+
+    assert [f"n0 has the label {ZONE} without a value, which counts as a domain of its own"] == [
+        line for line in lines(explained(unnamed, node("a1", "a"), constraints=[spread()])) if "without a value" in line
+    ]
+    assert "0, 1: no zones, but fault domains, by which Azure labels machines that are in no zone" in lines(
+        explained(*faults, constraints=[spread()])
+    )
 
 
 def test_what_is_not_judged_is_named():

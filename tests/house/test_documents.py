@@ -233,11 +233,12 @@ FORMS = {
         f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml",
         f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml",
         f"explain pod/db-1 -n shop --cluster {EXAMPLES}/waiting/claims.yaml",
+        f"explain pod/web-3 -n shop --cluster {EXAMPLES}/waiting/taints.yaml",
     ],
     "KindList": ["kinds"],
     "PolicyCheck": [f"policy check {EXAMPLES}/policy.yaml --against {{folder}}/scheduler.yaml"],
     "PolicyInForce": [f"policy show -n shop --policy {EXAMPLES}/policy.yaml"],
-    "PendingList": [f"pending -A --cluster {EXAMPLES}/waiting/cluster.yaml"],
+    "PendingList": [f"pending -A --cluster {EXAMPLES}/waiting/{name}.yaml" for name in ("cluster", "taints")],
     "PolicyTestResults": [f"policy test {EXAMPLES}/failing-test.yaml"],
     "RuleList": ["rules", "rules selector-misses-own-pod"],
     "Report": [

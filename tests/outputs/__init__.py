@@ -34,6 +34,7 @@ COMMANDS = {
         f"dump {WAITING} -o FOLDER/dump.gz",
         "explain pod/web-7d4b9c-x2x5p -n shop --cluster FOLDER/dump.gz --kubernetes-version 1.33",
         f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml --kubernetes-version 1.30",
+        f"explain pod/web-3 -n shop --cluster {EXAMPLES}/waiting/taints.yaml",
     ],
     "lint": [
         f"lint {EXAMPLES}/scenarios",
@@ -42,7 +43,7 @@ COMMANDS = {
         f"lint {ZONES}/incoming.yaml --cluster {ZONES}/cluster.yaml",
     ],
     "manifests": ["manifests --service evenkeel/evenkeel --inject-ca-from evenkeel/evenkeel"],
-    "pending": [f"pending -A {WAITING} -o json"],
+    "pending": [f"pending -A {WAITING} -o json", f"pending -A --cluster {EXAMPLES}/waiting/taints.yaml"],
     "policy": [
         f"policy check {EXAMPLES}/policy.yaml",
         f"policy show -n shop --policy {EXAMPLES}/policy.yaml -o json",

@@ -61,6 +61,27 @@ def test_the_change_that_lets_in_the_most_of_all_that_wait():
     }
 
 
+CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+
+
+def test_the_control_plane_takes_a_pod_only_if_nothing_else_helps_and_without_a_command():
+    two = [waiting(f"web-{i}", owner="ReplicaSet/web", cpu="5") for i in range(2)]
+    in_control = node("c1", taints=[CONTROL_PLANE], cpu="64")
+    (alone,) = listed([in_control], waiting("a")).groups
+    added = {group.remedy.change for group in listed([in_control, node("n1"), running("n1", "8")], *two).groups}
+
+    assert {"add a node (such as n1)"} == added  # for one of the two, where c1 has room for both
+    assert (True, ()) == (alone.remedy.last_resort, alone.commands)
+
+
+def test_what_is_known_of_the_taints_that_refuse_a_group():
+    starting = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
+    (group,) = listed([node("n1", taints=[starting])], waiting("a")).groups
+
+    assert [("ebs.csi.aws.com/agent-not-ready", ("n1",))] == [closed[:2] for closed in group.closed]
+    assert group.remedy is None
+
+
 def test_a_change_in_the_template_counts_for_its_workload():
     nodes = [node("a1", "a"), node("b1", "b", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])]
     same = [waiting(f"web-{i}", spread(), owner="ReplicaSet/web") for i in range(3)]

@@ -9,6 +9,7 @@ import pytest
 from evenkeel.explain.text import TRIED_AGAIN, run_then
 from evenkeel.pending.groups import PASSES, Group, PendingList, Runs
 from evenkeel.pending.text import Surroundings, as_json, text
+from evenkeel.placement.closed_nodes import ClosedNodes
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from tests.support.placing import attempted
 
@@ -43,6 +44,17 @@ def test_as_text():
         "1.37 is assumed.",
         "For 4 of 5 Pods, evenkeel computes kube-scheduler's own message; evenkeel explain shows both for each Pod.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
+
+
+def test_what_is_known_of_taints_stands_before_the_change():
+    remedy = Remedy("add a node", NOW, ("new",), attempted())
+    closed = (ClosedNodes("a/b", ("n1",), "wait"),)
+    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a",), remedy, Runs(1, 1), stuck=1, closed=closed)
+    listed = PendingList((group,), 0, 0)
+
+    assert ["  n1 has the taint a/b: wait", "  now: add a node: it then runs"] == text(listed, {}).splitlines()[-2:]
+    (shown,) = json.loads(as_json(listed, {}))["groups"]
+    assert [{"taint": "a/b", "nodes": ["n1"], "advice": "wait"}] == shown["closed"]
 
 
 def test_a_pod_of_its_own_has_no_template():

@@ -36,7 +36,7 @@ TAINTED = node("c1", "c", taints=[INFRA])
 def test_a_zone_that_is_shut_and_empty():
     assert {
         (NOW, "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"): {"c1"},
-        (NOW, "add an untainted node (such as c1) to zone c"): {"a new node"},
+        (NOW, "add a node (such as a1) to zone c"): {"a new node"},
         (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
         (IN_TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
         (IN_TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
@@ -210,10 +210,7 @@ def test_what_is_lacking_beside_room_that_is_kept_for_another_pod():
 def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
     cycle = attempted(node("a1", cpu="1", unschedulable=True), cpu="1200m")
 
-    assert {
-        (IN_TEMPLATE, "uncordon a1, and lower the requests: cpu from 1200m to 1"): {"a1"},
-        (IN_TEMPLATE, "add a node (such as a1), and lower the requests: cpu from 1200m to 1"): {"a new node"},
-    } == found(cycle)
+    assert {(IN_TEMPLATE, "uncordon a1, and lower the requests: cpu from 1200m to 1"): {"a1"}} == found(cycle)
 
 
 def test_a_lost_zone_bars_the_others_until_its_nodes_are_deleted():
@@ -325,7 +322,7 @@ def test_a_node_that_has_what_no_node_has():
     gpu[0]["resources"]["requests"]["example.com/gpu"] = "2"
     cycle = attempted(node("a1", taints=[INFRA], cpu="2"), node("a2", cpu="500m"), containers=gpu)
 
-    assert (NOW, "add an untainted node such as a1, but with at least 2 of example.com/gpu") in found(cycle)
+    assert (NOW, "add a node such as a2, but with at least 1 of cpu and 2 of example.com/gpu") in found(cycle)
 
 
 def test_a_pod_that_nothing_helps():

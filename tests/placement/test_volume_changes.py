@@ -124,7 +124,7 @@ def test_a_node_more_is_one_in_the_zone_of_the_volume():
     cordoned = [node("a1", "a", unschedulable=True), NODES[1]]
     cycle = attempted(*cordoned, claim("data", "pv-1"), volume("pv-1", "a", of="data"), **using("data"))
 
-    assert ["uncordon a1", "add a node (such as a1) to zone a"] == [
+    assert ["uncordon a1", "add a node (such as b1) to zone a"] == [
         remedy.change for remedy in remedies(cycle, find_feasible(cycle))
     ]
 

@@ -141,6 +141,13 @@ def test_why_a_pod_waits_is_explain_s_table():
     assert "evenkeel explain pod/web-5d-1 -n shop" in found.text
 
 
+def test_why_a_pod_waits_says_who_set_a_taint():
+    going = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+    found = shown(node("a1", "a", taints=[going]), *deployment(), *pods("")).text
+
+    assert "a1 has the taint karpenter.sh/disrupted: set by Karpenter before it deletes or replaces a node" in found
+
+
 def test_pods_that_wait_alike_do_not_count_the_one_that_is_explained():
     found = shown(node("a1", "a", unschedulable=True), *deployment(), *pods(*[""] * 5)).text
 

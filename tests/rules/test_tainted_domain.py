@@ -35,6 +35,26 @@ class TestTaintedDomain:
 
         assert [("tainted-domain", "tolerate gpu:NoSchedule, or remove the taint")] == [(f.rule, f.fix) for f in found]
 
+    @pytest.mark.parametrize(
+        ("taints", "fix"),
+        [
+            (["karpenter.sh/disrupted:NoSchedule"], "add nodes without these taints"),
+            (["CriticalAddonsOnly:NoSchedule"], "add nodes without these taints"),
+            (["nvidia.com/gpu:NoSchedule"], "tolerate nvidia.com/gpu:NoSchedule"),
+            (
+                ["gpu:NoSchedule", "node.cilium.io/agent-not-ready:NoSchedule"],
+                "tolerate gpu:NoSchedule, or remove the taint, and add nodes without these taints",
+            ),
+        ],
+    )
+    def test_what_a_controller_sets_is_not_to_be_removed_or_tolerated(self, taints, fix):
+        closed = [node(f"c{i}", [taint], **{ZONE: f"c{i}"}) for i, taint in enumerate(taints)]
+
+        assert (
+            f"set nodeTaintsPolicy: Honor, or {fix}"
+            == said(stateful(constraint()), *ZONES, *closed, rule="tainted-domain")[1]
+        )
+
     def test_it_bars_the_others(self):
         message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkeel.placement.kubectl_commands import commands
-from evenkeel.simulate.cures import cures, explained, wanted_runs
+from evenkeel.simulate.cures import closed, cures, explained, wanted_runs
 from evenkeel.simulate.outcomes import run
 from evenkeel.simulate.planning import planned_workloads
 from evenkeel.simulate.run import at_end
@@ -218,6 +218,14 @@ def test_a_pod_that_has_a_node_in_the_cluster_as_it_is_is_not_explained():
     objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=1, on=["a1"])]
 
     assert explaining(objects, "scale=9") is None
+
+
+@pytest.mark.parametrize(("room", "known"), [("0", [("node.cilium.io/agent-not-ready", ("c1",))]), ("9", [])])
+def test_what_is_known_of_taints_that_refuse_pods_that_wait(room, known):
+    starting = node("c1", "c", taints=[{"key": "node.cilium.io/agent-not-ready", "effect": "NoExecute"}])
+    made = plan([node("a1", "a", pods=room), starting, *deployment(constraint(maxSkew=9))], "scale=4")
+
+    assert known == [nodes[:2] for nodes in closed(made, 1, outcomes(made))]
 
 
 def test_where_no_pod_waits_none_is_explained():

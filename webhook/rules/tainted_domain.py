@@ -10,6 +10,7 @@ from webhook.findings.wording import some
 from webhook.kubernetes.kinds import BATCH
 from webhook.spread.constraint import HARD, HONOR, Constraint
 from webhook.spread.domains import Reach
+from webhook.spread.known_taints import Owner, known_taint
 from webhook.spread.nodes import NodeSet
 from webhook.spread.taints import CORDONED, Taint
 
@@ -105,11 +106,18 @@ def _cordons(taint: Taint) -> bool:
 def to_open(subject: Subject, constraint: Constraint, closed: Mapping[str, Taint], taking: int) -> str:
     """Return the fix of closed domains, if `taking` domains take Pods."""
     taints = {taint for taint in closed.values() if not _cordons(taint)}
+    known_taints = {taint: known_taint(taint.key) for taint in taints}
+    of_people = [str(taint) for taint, known in known_taints.items() if known is None]
+    of_pools = [str(taint) for taint, known in known_taints.items() if known is not None and known.owner == Owner.POOL]
     steps: list[str] = []
     if any(_cordons(taint) for taint in closed.values()):
         steps.append("uncordon the nodes")
-    if taints:
-        steps.append(f"tolerate {some(map(str, taints))}, or remove the taint{'s' if len(taints) > 1 else ''}")
+    if of_people:
+        steps.append(f"tolerate {some(of_people)}, or remove the taint{'s' if len(of_people) > 1 else ''}")
+    if of_pools:
+        steps.append(f"tolerate {some(of_pools)}")
+    if len(of_people) + len(of_pools) < len(taints):
+        steps.append("add nodes without these taints")
     # Honor leaves only the open domains.  In a single one nothing spreads.
     may_honor = taking >= max(2, constraint.min_domains) and subject.features.node_inclusion_policies
     return (f"set nodeTaintsPolicy: {HONOR}, or " if may_honor else "") + ", and ".join(steps)

@@ -11,7 +11,7 @@ from webhook.kubernetes.reader import Reader
 NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "PreferNoSchedule", "NoExecute"
 DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # the effects of taints that keep Pods off a node
 EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
-RESERVED = "node.kubernetes.io/"  # the prefix of taints that the node itself, or the control plane, sets and removes
+RESERVED = "node.kubernetes.io/"  # the prefix of taints of Kubernetes itself
 UNREACHABLE_KEY = f"{RESERVED}unreachable"
 
 

@@ -1,0 +1,113 @@
+"""
+The nodes that taints or cordons close to a Pod, and who may open them.
+
+    taints of nodes, tolerations ──known taints──> nodes that nobody opens by hand; what is to be known of them
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from evenkeel.scheduler.framework import Feasibility
+from evenkeel.scheduler.profile import NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
+from webhook.findings.wording import first_of
+from webhook.kubernetes.labels import Labels
+from webhook.spread.known_taints import Owner, known_taint
+from webhook.spread.nodes import NodeSet, union
+from webhook.spread.taints import CORDONED, DO_NOT_SCHEDULE, Taint, untolerated_taint
+
+CONTROL_PLANE = tuple(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "controlplane", "master"))
+VIRTUAL = (("eks.amazonaws.com/compute-type", "fargate"), ("type", "virtual-kubelet"), ("liqo.io/type", "virtual-node"))
+LASTING = frozenset({Owner.POOL, Owner.SYSTEM})  # of taints that nobody removes again, so a person may at last
+
+
+class ClosedNodes(NamedTuple):
+    """Nodes that are closed to a Pod for a reason that is known."""
+
+    taint: str  # its key; "" if they are drained
+    nodes: tuple[str, ...]
+    advice: str
+
+    def __str__(self) -> str:
+        names, several = first_of(self.nodes), len(self.nodes) > 1
+        if not self.taint:
+            return f"{names} {'are' if several else 'is'} {self.advice}"
+        return f"{names} {'have' if several else 'has'} the taint {self.taint}: {self.advice}"
+
+
+DRAINED = "cordoned, and Pods there are being deleted: it looks like a drain, so wait, or add a node"
+
+
+def closed_nodes(cycle: Cycle, feasibility: Feasibility) -> tuple[ClosedNodes, ...]:
+    """Return what is known of taints and cordons for which nodes are refused, by taint."""
+    by_plugin = {
+        plugin: union(refusal.nodes for refusal in feasibility.refusals if refusal.plugin == plugin)
+        for plugin in (NODE_UNSCHEDULABLE, TAINT_TOLERATION)
+    }
+    nodes, shut = cycle.snapshot.nodes, union(by_plugin.values())
+    by_key: dict[str, NodeSet] = {}
+    for taints, members in nodes.by_taints.items():
+        for taint in closing_taints(taints, cycle):
+            if known_taint(taint.key) is not None and members & shut:
+                by_key[taint.key] = by_key.get(taint.key, 0) | members & shut
+    found = [
+        ClosedNodes(key, tuple(nodes.names(members)), known.advice)
+        for key, members in sorted(by_key.items())
+        if (known := known_taint(key)) is not None
+    ]
+    if drained := drained_nodes(cycle) & by_plugin[NODE_UNSCHEDULABLE]:
+        found.append(ClosedNodes("", tuple(nodes.names(drained)), DRAINED))
+    return tuple(found)
+
+
+def closing_taints(taints: tuple[Taint, ...], cycle: Cycle) -> list[Taint]:
+    """Return the taints that keep the Pod off a node, without that of a cordon."""
+    return [
+        taint
+        for taint in taints
+        if taint.key != CORDONED.key and untolerated_taint([taint], cycle.pod.tolerations, DO_NOT_SCHEDULE)
+    ]
+
+
+def kept_closed(cycle: Cycle) -> tuple[NodeSet, NodeSet]:
+    """Return the nodes that nobody opens by hand, and those of pools and the control plane, which are opened last."""
+    kept, at_last = drained_nodes(cycle), 0
+    for taints, members in cycle.snapshot.nodes.by_taints.items():
+        known_taints = (known_taint(taint.key) for taint in closing_taints(taints, cycle))
+        owners = {known.owner for known in known_taints if known is not None}
+        if owners - LASTING:
+            kept |= members
+        elif owners:
+            at_last |= members
+    return kept, at_last & ~kept
+
+
+def drained_nodes(cycle: Cycle) -> NodeSet:
+    """Return the cordoned nodes on which Pods are being deleted."""
+    snapshot = cycle.snapshot
+    cordoned = snapshot.nodes.members(cycle.reach.cordoned)
+    return snapshot.nodes.named(
+        node.name for node in cordoned if any(not named.pod.spreads for named in snapshot.pods_of(node.name))
+    )
+
+
+def models(cycle: Cycle) -> NodeSet:
+    """
+    Return the nodes like which a new one may be: open to the Pod, and neither virtual nor going nor the control plane.
+
+    The control plane is left out only where there are other nodes.
+    """
+    nodes = cycle.snapshot.nodes
+    passing = nodes.all & ~nodes.unschedulable & cycle.reach.tolerated
+    for taints, members in nodes.by_taints.items():
+        known_taints = (known_taint(taint.key) for taint in taints)
+        if any(known.going or known.owner != Owner.POOL for known in known_taints if known is not None):
+            passing &= ~members
+    control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE)
+    if nodes.all & ~control_plane:
+        passing &= ~control_plane
+    return passing & ~nodes.named(node.name for node in nodes.members(passing) if _is_virtual(node.labels))
+
+
+def _is_virtual(labels: Labels) -> bool:
+    return any(labels.get(key) == value for key, value in VIRTUAL)

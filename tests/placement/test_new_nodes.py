@@ -1,0 +1,161 @@
+"""Where a node may be added, and like which."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from evenkeel.placement.new_nodes import is_fault_domain, model_of_new, places_of_new
+from evenkeel.placement.remedies import NOW, remedies
+from evenkeel.scheduler.framework import find_feasible
+from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, requesting, running, spread
+
+REGION = "topology.kubernetes.io/region"
+FARGATE = {"key": "eks.amazonaws.com/compute-type", "value": "fargate", "effect": "NoSchedule"}
+CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+GOING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1", "effect": "NoSchedule"}
+CANDIDATE = {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1", "effect": "PreferNoSchedule"}
+ANY = [{"operator": "Exists"}]
+
+
+def model(*nodes, labels=None, **fields):
+    found = model_of_new(attempted(*nodes, **fields), labels or {})
+    return found and found.name
+
+
+@pytest.mark.parametrize(
+    ("first", "fields"),
+    [
+        (node("a1", "a", taints=[FARGATE], cpu="1"), {}),
+        (node("a1", "a", taints=[FARGATE]), {"tolerations": ANY}),
+        (node("a1", "a", labels={"eks.amazonaws.com/compute-type": "fargate"}), {}),
+        (node("a1", "a", labels={"type": "virtual-kubelet"}, cpu="1000"), {}),
+        (node("a1", "a", taints=[CONTROL_PLANE]), {"tolerations": ANY}),
+        (node("a1", "a", labels={"node-role.kubernetes.io/control-plane": ""}), {}),
+        (node("a1", "a", taints=[GOING]), {"tolerations": ANY}),
+        (node("a1", "a", taints=[CANDIDATE]), {}),
+        (node("a1", "a", taints=[INFRA]), {}),
+        (node("a1", "a", unschedulable=True), {"tolerations": ANY}),
+        (node("a1", "a", labels={"disk": "hdd"}), {"nodeSelector": {"disk": "ssd"}}),
+        (node("a1", "a", cpu="2"), {"cpu": "3"}),
+    ],
+)
+def test_a_new_node_is_like_one_that_can_take_the_pod(first, fields):
+    assert "z1" == model(first, node("z1", "z", labels={"disk": "ssd"}), **fields)
+
+
+def test_no_node_is_like_a_new_one():
+    assert model(node("a1", taints=[INFRA]), node("b1", unschedulable=True)) is None
+    assert model(node("a1", cpu="1"), cpu="2") is None
+    assert model() is None
+
+
+def test_where_every_node_is_of_the_control_plane_a_new_one_is_like_those():
+    assert "a1" == model(node("a1", "a", labels={"node-role.kubernetes.io/control-plane": ""}))
+
+
+def test_a_node_that_is_full_may_still_be_the_model():
+    assert "a1" == model(node("a1", cpu="4", pods="1"), running("a1", "4"), cpu="4")
+
+
+def test_a_pool_whose_taint_the_pod_tolerates_may_have_the_model():
+    spot = {"key": "cloud.google.com/gke-spot", "value": "true", "effect": "NoSchedule"}
+    cycle = attempted(node("a1", "a", taints=[spot]), running("a1"), constraints=[spread()], tolerations=ANY)
+    (added,) = (found for found in remedies(cycle, find_feasible(cycle)) if "in a new zone" in found.change)
+
+    assert "a1" == model(node("a1", "a", taints=[spot]), tolerations=ANY)
+    new = added.cycle.snapshot.nodes.get("a new node")
+    assert new is not None and spot["key"] == new.taints[0].key
+
+
+def test_the_commonest_size_that_can_take_the_pod():
+    """Machines of one type differ by some MiB of memory."""
+    small = [node(f"a{i}", cpu="2") for i in range(3)]
+    less_memory = node("c2")
+    less_memory["status"]["allocatable"]["memory"] = "8190Mi"
+    nodes = [*small, node("b1", cpu="64"), node("c1"), less_memory]
+
+    assert "a0" == model(*nodes)
+    assert "c2" == model(*nodes, cpu="3")
+    assert "b1" == model(*nodes, cpu="9")
+
+
+def test_of_the_commonest_size_a_node_in_the_place_itself_is_named():
+    nodes = [node("a1", "a"), node("b1", "b"), node("b2", "b", cpu="64")]
+
+    assert "b1" == model(*nodes, labels={ZONE: "b"})
+    assert "a1" == model(*nodes, labels={ZONE: "z"})
+
+
+def test_the_answer_is_the_same_when_nodes_are_renamed():
+    random = Random(1)
+    cpus = {"a": ("2", "4", "4"), "b": ("4", "8"), "c": ("8", "8", "8", "2")}
+    kinds = [(zone, cpu, f"pool-{i}") for zone in cpus for i, cpu in enumerate(cpus[zone])]
+    closed = [node("x1", "a", taints=[FARGATE], cpu="4"), node("x2", "c", taints=[CONTROL_PLANE], cpu="4")]
+    answers = set()
+    for _ in range(8):
+        names = random.sample(range(100), len(kinds))
+        pools = {}
+        made = []
+        for name, (zone, cpu, pool) in zip(names, kinds, strict=True):
+            made.append(node(f"n{name}", zone, cpu=cpu, labels={"pool": pool}))
+            pools[f"n{name}"] = (zone, cpu, pool)
+        full = [running(one["metadata"]["name"], one["status"]["allocatable"]["cpu"]) for one in made]
+        cycle = attempted(*made, *closed, *full, constraints=[spread(maxSkew=9)], cpu="3")
+        changes = [found.change for found in remedies(cycle, find_feasible(cycle)) if "such as" in found.change]
+        answers.add(tuple(str(pools[change.split("such as ")[1].split(")")[0]]) + change[-7:] for change in changes))
+
+    assert 1 == len(answers) and answers != {()}
+
+
+def test_the_labels_of_a_place_are_those_that_its_nodes_share():
+    nodes = [
+        node("a1", "a", labels={REGION: "r1", "rack": "1"}),
+        node("b1", "b", labels={REGION: "r1", "rack": "2"}),
+        node("b2", "c", labels={REGION: "r1", "rack": "2"}),
+    ]
+
+    assert {"rack 1": {ZONE: "a", REGION: "r1", "rack": "1"}, "rack 2": {REGION: "r1", "rack": "2"}} == {
+        place: labels for labels, place in places_of_new(attempted(*nodes, constraints=[spread("rack")]))
+    }
+    assert [({}, "")] == list(places_of_new(attempted(*nodes, constraints=[spread(HOSTNAME)])))
+
+
+@pytest.mark.parametrize(
+    ("zones", "faults"),
+    [
+        (("0", "1", "eastus-1", "eastus-2"), ["0", "1"]),
+        (("0", "1", "2"), []),
+        (("1", "rack-a"), []),
+        (("westeurope-1", "westeurope-2"), []),
+    ],
+)
+def test_azure_has_fault_domains_in_place_of_zones(zones, faults):
+    cycle = attempted(*(node(f"n{zone}", zone) for zone in zones), constraints=[spread()])
+
+    assert faults == [zone for zone in zones if is_fault_domain(cycle.snapshot.nodes, zone)]
+    assert sorted({*zones} - {*faults}) == sorted(labels[ZONE] for labels, _ in places_of_new(cycle))
+
+
+def test_no_node_is_added_to_a_zone_without_a_name_and_its_label_is_put_right():
+    unnamed = node("n0", labels={ZONE: ""}, taints=[INFRA])
+    there = [node("a1", "a"), node("b1", "b"), running("a1"), running("b1")]
+    cycle = attempted(*there, unnamed, constraints=[spread()])
+    changes = [found.change for found in remedies(cycle, find_feasible(cycle)) if found.where == NOW]
+
+    assert any("label n0 with its zone" in change for change in changes)
+    assert not [change for change in changes if change.endswith("to zone ")]
+
+
+def test_a_node_that_has_more_is_like_the_one_that_lacks_least():
+    gpu = requesting("1")
+    gpu[0]["resources"]["requests"]["example.com/gpu"] = "2"
+    closed = node("a1", taints=[CONTROL_PLANE], cpu="64")
+    changes = [
+        found.change
+        for cycle in [attempted(closed, node("b1", cpu="4"), node("c1", cpu="500m"), containers=gpu)]
+        for found in remedies(cycle, find_feasible(cycle))
+    ]
+
+    assert "add a node such as b1, but with at least 2 of example.com/gpu" in changes
