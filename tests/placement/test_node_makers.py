@@ -18,6 +18,7 @@ GENERAL = {POOL: "general"}
 GOING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1767225600", "effect": "NoSchedule"}
 CANDIDATE = {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1767225600", "effect": "PreferNoSchedule"}
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+UNREGISTERED = {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}
 STARTING = {"key": "startup-taint.cluster-autoscaler.kubernetes.io/x", "effect": "NoSchedule"}
 GROUPS = ["eks.amazonaws.com/nodegroup", "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool"]
 
@@ -126,7 +127,7 @@ MAY = "Karpenter may add it by itself"
         ),
         ([TAINTED], TOLERATING, MAY),
         ([TAINTED, node("b1", labels=GENERAL)], {}, MAY),
-        ([node("a1", labels=GENERAL, taints=[NOT_READY])], {}, MAY),
+        *[([node("a1", labels=GENERAL, taints=[taint])], {}, MAY) for taint in (NOT_READY, STARTING, UNREGISTERED)],
         (
             [node("a1", labels={GROUPS[1]: "infra"}, taints=[INFRA]), node("b1", taints=[GOING])],
             {},

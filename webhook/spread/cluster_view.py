@@ -114,13 +114,17 @@ class ClusterView:
 
         A group of nodes of a cloud proves nobody.
         """
+        served = {KARPENTER} if self.serves_node_pools else set()
+        return frozenset(served.union(maker for maker, members in self._made.items() if members & nodes))
+
+    @cached_property
+    def _made(self) -> Mapping[str, NodeSet]:
+        """The nodes that tell who makes nodes, by who that is."""
         by_pool = self.nodes.domains(NODE_POOL_LABEL).items()
-        made = {
+        return {
             KARPENTER: union(members for pool, members in by_pool if pool not in self.static_pools),
             CLUSTER_AUTOSCALER: self.nodes.tainted_by(AUTOSCALER_TAINTS),
         }
-        served = {KARPENTER} if self.serves_node_pools else set()
-        return frozenset(served.union(maker for maker, members in made.items() if members & nodes))
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
