@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evenkeel.lint.builds import Build
+from evenkeel.lint.chart import read_chart
 from evenkeel.lint.context import Context, context_objects, may_hold_context
 from evenkeel.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from evenkeel.lint.fixtures import fixture_folders
@@ -141,6 +142,8 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
         return judged
     text = reader.text(file)
     if isinstance(text, str):
+        if FIELD in text and file != STANDARD_INPUT and (chart := read_chart(file, reader.text_of_file)) is not None:
+            terms = replace(terms, chart=chart)
         try:
             judged = judge(file, text, terms, around)
         except Exception as error:

@@ -7,22 +7,27 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from evenkeel.admit.dry_run import is_constraint
+from evenkeel.lint.chart import Chart
 from evenkeel.lint.helm_templates import completed
 from evenkeel.lint.open_fields import OpenFields
+from evenkeel.lint.terms import LintTerms
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
-from webhook.admission.terms import Terms
-from webhook.findings.finding import Finding
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.rule import RuleSetting
 from webhook.kubernetes.features import LATEST
-from webhook.kubernetes.fields import FieldPath, pointer_parts, value_at, with_value
+from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, pointer_parts, value_at, with_value
 from webhook.kubernetes.kinds import EACH, FIELD, Kind, Kinds
 from webhook.kubernetes.workload import Workload, parse_workloads
 from webhook.spread.constraint import read_constraints
 
 _SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
 _PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
+UNKNOWN_FIELD = "unknown-field"
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
 _CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
 _FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
@@ -47,6 +52,21 @@ class Fragment(NamedTuple):
         """The same as a workload, with good values for what is missing."""
         (parsed,) = parse_workloads(self.obj, FRAGMENTS)
         return completed(parsed)
+
+    @property
+    def stands_for_a_list(self) -> bool:
+        """Whether it is one whole constraint in place of the list, without any field but those of the API."""
+        if not (self.values and self.inside == (0,) and self.path[-1] == FIELD):
+            return False
+        (constraint,) = self.constraints
+        return as_mapping(constraint).keys() >= _PAIR and not read_constraints(self.constraints, LATEST).unknown
+
+    def unread_by(self, chart: Chart | None) -> FieldPath | None:
+        """Return the path of the field in the values that no template of the chart reads; None if one may read it."""
+        if chart is None or not self.values:
+            return None
+        path = self.path[: self.path.index(FIELD) + 1]
+        return None if chart.reads(path) else path
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about this value, and holds whatever it is merged into."""
@@ -123,7 +143,7 @@ def _in_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
     if FIELD not in parts:
         for fragment in _in_values(value, (i, "value"), every_text=False):
             if isinstance(fragment, Fragment):
-                yield Fragment(fragment.path, fragment.constraints)
+                yield fragment._replace(values=False)
         return
     below = parts[parts.index(FIELD) + 1 :]
     # Further down, a number or "-" leads into a list with items that are not known.
@@ -146,8 +166,11 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
             members = enumerate(value)
         for name, member in members:
             member_path: FieldPath = (*above, name)
-            if name == FIELD and isinstance(member, list):
+            in_field = FIELD in member_path
+            if isinstance(member, list) and (name == FIELD or (in_field and any(map(is_constraint, member)))):
                 yield Fragment(member_path, member, values=True)
+            elif in_field and is_constraint(member):
+                yield Fragment(member_path, [member], (0,), values=True)
             elif isinstance(member, str):
                 if name == FIELD or (every_text and FIELD in member):
                     yield TextWithin(member_path, member)
@@ -156,7 +179,7 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
 
 
 def findings_on(
-    fragment: Fragment, terms: Terms, unsettled: OpenFields, judging: WorkloadJudge
+    fragment: Fragment, terms: LintTerms, unsettled: OpenFields, judging: WorkloadJudge
 ) -> Iterator[tuple[Finding, Finding]]:
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
@@ -167,3 +190,32 @@ def findings_on(
         if held is not None and fragment.holds(held):
             held = held._replace(edit=None)
             yield held, held._replace(path=fragment.placed(held.path))
+    if fragment.stands_for_a_list and not (terms.chart is not None and terms.chart.reads_fields()):
+        yield from _unlisted(fragment, request, terms, judging)
+
+
+def _unlisted(
+    fragment: Fragment, request: AdmissionRequest, terms: LintTerms, judging: WorkloadJudge
+) -> Iterator[tuple[Finding, Finding]]:
+    """Yield the finding on a constraint where a list belongs; at most a warning: a template may make a list of it."""
+    workload = replace(fragment.workload, raw_constraints=fragment.constraints[0])
+    for finding in review(request._replace(workloads=(workload,)), terms, judging).findings:
+        if finding.path == workload.path:
+            milder = max(finding.severity, Severity.WARNING, key=lambda severity: severity.rank)
+            yield finding, finding._replace(severity=milder, path=fragment.path, edit=None)
+
+
+def unread_value(path: FieldPath, setting: RuleSetting) -> Finding:
+    """Return the finding on a value that no template of its chart reads."""
+    value = f".Values.{path_text(path)}"
+    return Finding(
+        rule=UNKNOWN_FIELD,
+        severity=setting.severity,
+        path=path,
+        message=f"no template of the chart reads {value}, so it has no effect",
+        found=value,
+        wanted="a value that a template reads",
+        fix="write it where a template reads it, or remove it",
+        help=setting.help,
+        notice=setting.notice,
+    )

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard
 from evenkeel.admit.dry_run import mentions_constraints, places_of_constraints
 from evenkeel.lint.chunks import Chunk, NumberedLines, chunks
 from evenkeel.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
-from evenkeel.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from evenkeel.lint.fragments import UNKNOWN_FIELD, Fragment, TextWithin, findings_on, fragments_in, unread_value
 from evenkeel.lint.helm_templates import (
     advice_for_kind,
     advice_for_template,
@@ -246,7 +246,15 @@ class _File:
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
         self._count(len(fragments), without_labels=len(fragments))
+        setting, unread_paths = self.terms.policy.settings[UNKNOWN_FIELD], set[FieldPath]()
         for fragment in fragments:
+            unread_path = fragment.unread_by(self.terms.chart) if ref is None else None
+            if unread_path is not None and setting.severity is not Severity.IGNORE:
+                if unread_path not in unread_paths:
+                    unread_paths.add(unread_path)
+                    finding = unread_value(unread_path, setting)
+                    yield _Unlocated(finding, ref, _identity(ref, [fragment.workload], finding), 0, ())
+                continue
             unsettled = OpenFields(patch=True, change=self._kustomized.change, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(moved, ref, _identity(ref, [fragment.workload], finding), document=0, path=())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from evenkeel.lint.builds import Build
+from evenkeel.lint.chart import Chart
 from evenkeel.lint.declarations import FileNeighbours
 from evenkeel.lint.fixtures import fixture_folders
 from evenkeel.lint.helm_templates import for_patches
@@ -38,6 +39,7 @@ class LintTerms(Terms):
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
     # The clusters of those `fixture_folders` that have nodes or namespaces of their own, by folder.
     fixtures: Mapping[str, ClusterView | None] = field(default_factory=dict)
+    chart: Chart | None = None  # in whose folder the file is
     builds: Mapping[str, Build] = field(default_factory=dict)  # by the file of the kustomization or chart
 
     @cached_property

@@ -43,7 +43,36 @@ def patch(path, value, op="add"):
     return [{"op": "test", "path": "/kind", "value": "x"}, {"op": op, "path": path, "value": value}]
 
 
+AT_WEB = "web.topologySpreadConstraints"
+IN_PLACE_OF_A_LIST = f"{AT_WEB} invalid-constraint"
+
+
+def at_field(value):
+    return {"web": {FIELD: value}}
+
+
 VALUES = [
+    Case("an object", at_field(GOOD), [IN_PLACE_OF_A_LIST]),
+    Case(
+        "a wrong object",
+        at_field(GOOD | {"maxSkew": 0}),
+        [f"{AT_WEB}.maxSkew invalid-constraint", IN_PLACE_OF_A_LIST],
+    ),
+    Case("an object with a field of the chart", at_field(GOOD | {"enabled": True}), []),
+    Case("part of an object", at_field({"maxSkew": 1}), []),
+    Case("a wrong part of one", at_field({"maxSkew": 0, "enabled": True}), [f"{AT_WEB}.maxSkew invalid-constraint"]),
+    Case("objects by name", at_field({"zone": GOOD, "host": GOOD | {"topologyKey": "host"}}), []),
+    Case(
+        "a wrong one of them",
+        at_field({"zone": GOOD, "host": {"topologyKey": "kubernetes.io/zone", "whenUnsatisfiable": "DoNotScedule"}}),
+        [f"{AT_WEB}.host.topologyKey misspelt-topology-key", f"{AT_WEB}.host.whenUnsatisfiable invalid-constraint"],
+    ),
+    Case(
+        "lists by name",
+        at_field({"api": [GOOD], "jobs": {"nightly": [GOOD | {"maxSkew": 0}]}}),
+        [f"{AT_WEB}.jobs.nightly[0].maxSkew invalid-constraint"],
+    ),
+    Case("settings of the chart", at_field({"enabled": True, "namespaces": ["a"], "weights": {"a": 1}}), []),
     Case("a complete one that is good", values(**GOOD), []),
     Case("a number", values(maxSkew=0), ["web.topologySpreadConstraints[0].maxSkew invalid-constraint"]),
     Case("a number that a template may read", values(maxSkew="0"), []),
@@ -103,7 +132,6 @@ VALUES = [
     ),
     Case("a field of the chart's own that is nearly one", values(topologyKeys=["zone", "rack"], maxSkews="1"), []),
     Case("fields of the chart's own", values(enabled=True, labelSelector=1, matchLabelKeys="x", topologyKey=None), []),
-    Case("what is no list", {FIELD: {"enabled": True, "maxSkew": 0}}, []),
     Case("what is no constraint", {FIELD: ["a", 1, None]}, []),
 ]
 PATCHES = [

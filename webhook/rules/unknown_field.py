@@ -37,6 +37,8 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
     The API server also drops a field `topologySpreadConstraint` in a Pod's spec, and constraints beside the Pod
     template or in its metadata. Only `lint` and `admit` find these. The webhook does not get them: the API server
     drops them before it calls the webhook, and does not send a custom resource that has no constraints.
+
+    In values of Helm, `lint` reports constraints that no template of the chart in the same folder reads.
     """
     workload, right = subject.workload, path_text(subject.workload.path)
     own = workload.kind.operator.own_fields if workload.kind.operator is not None else ()

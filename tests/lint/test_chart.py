@@ -1,0 +1,91 @@
+"""Which values a chart's templates read: where that is not certain, they may read any."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkeel.lint.chart import read_chart
+from evenkeel.lint.files import FileReader, judge_file
+from tests.support.lint import terms
+
+FIELD = "topologySpreadConstraints"
+TOP, WEB = (FIELD,), ("web", FIELD)
+READS = [
+    ("a: {{ .Values.replicas }}", (False, False)),
+    (f"a: {{{{ .Values.{FIELD} }}}}", (True, False)),
+    (f"{{{{- with .Values.web.{FIELD} }}}}\n{FIELD}: {{{{ toYaml . }}}}\n{{{{ end }}}}", (False, True)),
+    (f"{FIELD}: []", (False, False)),
+    (f"{{{{/* .Values.{FIELD} */}}}}\n# {FIELD} of .Values", (False, False)),
+    ("{{ toYaml .Values.web }}", (False, True)),
+    ("{{ toYaml .Values }}", (True, True)),
+    ('{{ index .Values "a" }}', (True, True)),
+    (f"{{{{ with .Values.other }}}}{{{{ .{FIELD} }}}}{{{{ end }}}}", (True, True)),
+    (f'{{{{ get $web "{FIELD}" }}}}', (True, True)),
+    ('{{ include "library.pod" . }}', (True, True)),
+    ('{{ define "own" }}a{{ end }}{{ include "own" . }}', (False, False)),
+    ("{{ include $name . }}", (True, True)),
+    ("{{ tpl .Values.text . }}", (True, True)),
+    ('{{ .Files.Get "a" }}', (True, True)),
+    (f"{{{{ $.Values.web.{FIELD}.maxSkew }}}}", (False, True)),
+]
+
+
+@pytest.fixture
+def chart(tmp_path, monkeypatch):
+    """Write a chart, and return a function that reads it."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(template, described="name: a"):
+        (tmp_path / "templates").mkdir(exist_ok=True)
+        (tmp_path / "Chart.yaml").write_text(described)
+        (tmp_path / "templates" / "a.yaml").write_text(template)
+        return read_chart("prod.yaml", FileReader().text_of_file)
+
+    return write
+
+
+@pytest.mark.parametrize(("template", "reads"), READS)
+def test_what_a_template_reads(chart, template, reads):
+    found = chart(template)
+
+    assert reads == tuple(map(found.reads, (TOP, WEB)))
+
+
+@pytest.mark.parametrize("needed", ["{name: web}", "{name: b, alias: web}"])
+def test_a_chart_that_it_depends_on_reads_the_values_under_its_name(chart, needed):
+    found = chart("a", f"name: a\ndependencies: [{needed}]")
+
+    assert (False, True) == tuple(map(found.reads, (TOP, WEB)))
+
+
+def test_where_there_is_no_chart_nothing_is_known(chart, tmp_path):
+    chart("a")
+    (tmp_path / "templates" / "a.yaml").unlink()
+
+    assert None is read_chart("prod.yaml", FileReader().text_of_file)
+    assert None is read_chart("elsewhere/prod.yaml", FileReader().text_of_file)
+    assert None is chart("a", "name: [")
+
+
+WRONG = (
+    "{web: {topologySpreadConstraints: [{maxSkew: 0}]}, topologySpreadConstraints: {a: {maxSkew: 0}, b: {maxSkew: 1}}}"
+)
+
+
+def test_a_value_that_no_template_reads_is_found_once_and_nothing_else_of_it(chart, tmp_path):
+    chart(f"{{{{ .Values.web.{FIELD} }}}}")
+    (tmp_path / "prod.yaml").write_text(WRONG)
+    found = judge_file("prod.yaml", terms(), FileReader())
+
+    assert [("web", FIELD, 0, "maxSkew"), TOP] == [one.finding.path for one in found.found]
+    assert ["invalid-constraint", "unknown-field"] == [one.finding.rule for one in found.found]
+    assert found.found[1].finding.message.startswith(f"no template of the chart reads .Values.{FIELD}, ")
+    assert 3 == found.places.total
+
+
+def test_a_chart_that_takes_the_fields_of_an_object_is_not_asked_for_a_list(chart, tmp_path):
+    (tmp_path / "prod.yaml").write_text(f"{FIELD}: {{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}}")
+
+    for template, rules in ((".Values.{}.maxSkew", []), (".Values.{}", ["invalid-constraint"])):
+        chart(f"{{{{ {template.format(FIELD)} }}}}")
+        assert rules == [one.finding.rule for one in judge_file("prod.yaml", terms(), FileReader()).found]
