@@ -53,7 +53,6 @@ from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import without_pod
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import HardConstraints
-from webhook.findings.wording import first_of
 from webhook.kubernetes.likeness import REPLACED, likely_meant
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS
 from webhook.spread.affinity import ANY_NODE
@@ -371,11 +370,15 @@ def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Vari
     nodes = cycle.snapshot.nodes
     names = list(nodes.names(which))
     others = SchedulerNodes(nodes.members(nodes.all & ~which))
-    shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
+    shown = _some_nodes(names)
     words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
     where = f" ({place})" if place else ""
     edit = ClusterEdit(("delete", "node", *names), tuple(names))
     yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=others)), (edit,))
+
+
+def _some_nodes(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
 
 
 def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
@@ -465,29 +468,28 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
             )
         return
     for node in lacking_key:
-        yield from _with_right_label(cycle, (node,), key, f"label {node.name} with its")
+        yield from _with_right_label(cycle, (node,), key, f"label {node.name}")
 
 
 def _relabelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """Label all nodes on which the key is empty: to kube-scheduler, this is a domain like any other."""
     nodes = cycle.snapshot.nodes
     blank = tuple(nodes.members(nodes.domains(key)[""]))
-    whose = "its" if len(blank) == 1 else "their"
-    yield from _with_right_label(
-        cycle, blank, key, f'in place of "", label {first_of((node.name for node in blank), 2)} with {whose}'
-    )
+    names = _some_nodes([node.name for node in blank])
+    yield from _with_right_label(cycle, blank, key, f'in place of "", label {names}')
 
 
 def _with_right_label(cycle: Cycle, changed: Sequence[SchedulerNode], key: str, words: str) -> Iterator[Variant]:
     """Label nodes with a value that a person has to find out; those with which it helps are named."""
     by_value, what = cycle.snapshot.nodes.domains(key), key.rpartition("/")[2]
+    whose = "its" if len(changed) == 1 else "their"
     largest = sorted(filter(None, by_value), key=lambda value: (-by_value[value].bit_count(), value))
     values = (*largest[:MOST_REMEDIES], NEW_NODE)
     labelled = {value: _with_label(cycle, changed, key, value) for value in values}
     if helping := [value for value in values if feasible_nodes(labelled[value])]:
         value_names = [f"a new {what}" if value == NEW_NODE else value for value in helping]
-        only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(value_names)}"
-        yield Variant(f"{words} {what} ({key}){only}", labelled[helping[0]])
+        only = "" if len(helping) == len(values) else f", only if {whose} {what} is {' or '.join(value_names)}"
+        yield Variant(f"{words} with {whose} {what} ({key}){only}", labelled[helping[0]])
 
 
 def _with_label(cycle: Cycle, changed: Sequence[SchedulerNode], key: str, value: str) -> Cycle:

@@ -283,9 +283,9 @@ def blank(name, **spec):
 @pytest.mark.parametrize(
     ("nodes", "words"),
     [
-        ([blank("x1", taints=[INFRA])], "x1 with its zone"),
-        ([blank("x1", cpu="0")], "x1 with its zone"),
-        ([blank("x1", taints=[INFRA]), blank("x2", cpu="0")], "x1, x2 with their zone"),
+        ([blank("x1", taints=[INFRA])], "x1 with its"),
+        ([blank("x1", cpu="0")], "x1 with its"),
+        ([blank("x1", taints=[INFRA]), blank("x2", cpu="0")], "x1 and x2 with their"),
     ],
     ids=["tainted", "full", "two together"],
 )
@@ -294,7 +294,8 @@ def test_a_zone_without_a_name_is_put_right_and_gets_no_node(nodes, words):
     changes = found(attempted(*there, *nodes, constraints=[spread()]))
     (label,) = [change for _, change in changes if "label" in change]
 
-    assert f'in place of "", label {words} ({ZONE}), only if its zone is a or b' == label
+    whose = words.rpartition(" ")[2]
+    assert f'in place of "", label {words} zone ({ZONE}), only if {whose} zone is a or b' == label
     assert {"a1", "b1"} == changes[NOW, label]
     assert [] == [change for _, change in changes if "add" in change and 'zone ""' in change]
 
