@@ -134,8 +134,8 @@ def _denying_rules(key: str, action: str, settings: RuleSettings, terms: Terms) 
 
 def _deployment(key: str, action: str) -> Workload:
     """Return a Deployment with one constraint."""
-    honors = {"nodeTaintsPolicy": "Honor"} if action == HARD else {}
-    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, **SELECTOR, **honors}
+    if_hard = {"nodeTaintsPolicy": "Honor", "minDomains": 2} if action == HARD else {}
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, **SELECTOR, **if_hard}
     pod_spec = {"topologySpreadConstraints": [{**constraint, "matchLabelKeys": [TEMPLATE_HASH]}]}
     template = {"metadata": {"labels": LABELS}, "spec": pod_spec}
     spec = {"replicas": 2, "selector": {"matchLabels": LABELS}, "template": template}

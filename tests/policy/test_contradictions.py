@@ -239,6 +239,14 @@ FINE = {
         },
         "defaulting": NONE,
     },
+    "hard for zones, with minDomains": {
+        "rules": {
+            **asking(ZONE),
+            "soft-constraint": {**SEVERE, "topologyKeys": [ZONE]},
+            "missing-min-domains": {**SEVERE, "minDomains": 3},
+        },
+        "defaulting": NONE,
+    },
     "each rule that can be an error, alone": {"rules": {"rollout-skew": "error", "wrong-revision-key": "error"}},
     "a rule that defaults break, of warnings": {"rules": {"soft-constraint": "warning"}},
     "what the Pods lack with defaults, too": {"rules": asking(REGION, minReplicas=1)},
