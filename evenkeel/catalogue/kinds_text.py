@@ -16,28 +16,33 @@ def text(listed: Iterable[ConstraintPlace]) -> str:
 
 
 def _lines(kind: Sequence[ConstraintPlace]) -> Iterator[str]:
-    yield "  ".join((kind[0].name, _of(kind[0]), *map(str, kind[0].gives)))
+    versions = dict.fromkeys(version for place in kind for version in place.versions)
+    yield f"{kind[0].name}  {kind[0].group}/{','.join(versions)} {kind[0].kind}"
     for place in kind:
-        yield f"  {path_text(place.path)}: {_done(place)}"
+        of_versions = "" if place.versions == tuple(versions) else f" ({','.join(place.versions)})"
+        labels = f"; gives {', '.join(map(str, place.gives))}" if place.gives else ""
+        yield f"  {path_text(place.path)}{of_versions}: {_done(place)}{labels}"
 
 
 def as_json(listed: Iterable[ConstraintPlace]) -> str:
-    """Return the form `KindList`, for programs; null is what is not known, and a label that is the object's name."""
+    """Return the form `KindList`, for programs; null is what is not known."""
     return dumped(form("KindList", {"kinds": [_json(kind) for kind in _by_name(listed)]}))
 
 
 def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
-    first = kind[0]
+    first, versions = kind[0], dict.fromkeys(version for place in kind for version in place.versions)
     return {
         "name": first.name,
-        "apiVersions": [f"{first.group}/{version}" for version in first.versions],
+        "apiVersions": [f"{first.group}/{version}" for version in versions],
         **fields(first, "kind", "resource"),
-        "labels": [
-            {"key": label.key, "value": label.value or None, "unlessGiven": label.yields} for label in first.gives
-        ],
         "places": [
             {
                 "podTemplate" if place.in_template else "constraints": path_text(place.path),
+                "apiVersions": [f"{place.group}/{version}" for version in place.versions],
+                "labels": [
+                    {"key": label.key, "value": label.value, "unlessGiven": label.yields, "item": label.item or None}
+                    for label in place.gives
+                ],
                 "fills": None if place.fills is None else sorted(place.fills),
                 "sets": sorted(place.sets),
                 "ownFields": sorted(place.own_fields),
@@ -51,10 +56,6 @@ def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
 
 def _by_name(listed: Iterable[ConstraintPlace]) -> Iterator[list[ConstraintPlace]]:
     return (list(kind) for _, kind in groupby(listed, key=lambda place: place.name))
-
-
-def _of(place: ConstraintPlace) -> str:
-    return f"{place.group}/{','.join(place.versions)} {place.kind}"
 
 
 def _done(place: ConstraintPlace) -> str:

@@ -5,9 +5,9 @@ The API server sends such a resource to the webhook only if the policy names it:
 
     workloads: [{builtIn: strimzi-kafka}]
 
-A field that the operator fills in may be absent. Beside a kind are labels that the operator gives its Pods: NAME is the
-name of the object, and with ?= the object itself may give another value. [*] is each item of a list, {*} each key of an
-object.
+A field that the operator fills in may be absent. In a label that the operator gives its Pods, NAME is the name of the
+object, and ITEM that of the list's item, or the key. With ?= the object itself may give another value. [*] is each item
+of a list, {*} each key of an object.
 
 Exit code 0: printed.
 """

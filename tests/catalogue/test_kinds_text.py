@@ -16,7 +16,7 @@ READ = ("a/b", "0123456789ab", "api/types.go")
 
 
 def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ, gives=(), replicas=None):
-    return ConstraintPlace(*FLEET, path, fills, sets, own, replicas, gives, *read)
+    return ConstraintPlace(*FLEET, path, fills, sets, own, replicas, gives, (), *read)
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,22 @@ def test_what_is_said_of_a_place(one, said):
 
 
 def test_the_labels_of_its_pods_are_said():
-    labels = (GivenLabel("a.io/fleet", "", False), GivenLabel("app", "web", True))
+    labels = (GivenLabel("a.io/fleet"), GivenLabel("app", "web", True, item="front"))
     (kind,) = json.loads(as_json([place(gives=labels)]))["kinds"]
+    first, second = kind["places"][0]["labels"]
 
-    assert "fleet  a.io/v1,v2 Fleet  a.io/fleet=NAME  app?=web" == text([place(gives=labels)]).splitlines()[0]
-    assert {"key": "a.io/fleet", "value": None, "unlessGiven": False} == kind["labels"][0]
-    assert {"key": "app", "value": "web", "unlessGiven": True} == kind["labels"][1]
+    assert text([place(gives=labels)]).endswith("keeps them as they are; gives a.io/fleet=NAME, app?=web at front")
+    assert {"key": "a.io/fleet", "value": "NAME", "unlessGiven": False, "item": None} == first
+    assert {"key": "app", "value": "web", "unlessGiven": True, "item": "front"} == second
+
+
+def test_the_versions_of_a_kind_and_of_a_place_are_said():
+    newer = place(path=("spec", "template"))._replace(versions=("v3",))
+
+    head, first, second = text([place(), newer]).splitlines()
+    assert "fleet  a.io/v1,v2,v3 Fleet" == head
+    assert first.startswith("  spec.sets[*].topologySpreadConstraints (v1,v2): ")
+    assert second.startswith("  spec.template (v3): ")
 
 
 def test_the_places_of_a_kind_are_together():
@@ -57,9 +67,11 @@ def test_for_programs():
     first, second = kind.pop("places")
 
     named = {"name": "fleet", "apiVersions": ["a.io/v1", "a.io/v2"], "kind": "Fleet", "resource": "fleets"}
-    assert {**named, "labels": []} == kind
+    assert named == kind
     assert {
         "constraints": "spec.sets[*].topologySpreadConstraints",
+        "apiVersions": ["a.io/v1", "a.io/v2"],
+        "labels": [],
         "fills": [],
         "sets": [],
         "ownFields": [],

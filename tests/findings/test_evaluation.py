@@ -56,6 +56,27 @@ def test_what_the_api_server_warns_of_is_marked_for_built_in_kinds(fields, said)
     assert [False] == [one.said_by_api_server for one in of_rollout if one.rule == of_pod[0].rule]
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "controller", "is_named"),
+    [
+        ("elasticsearch.k8s.elastic.co/v1", "Elasticsearch", True, True),
+        ("example.com/v1alpha1", "Fleet", True, True),
+        ("example.com/v1alpha1", "Fleet", False, False),
+        ("v1", "ConfigMap", True, False),
+        ("apps/v1", "Deployment", True, False),
+    ],
+)
+@pytest.mark.parametrize("of", ["StatefulSet", "Deployment"])
+def test_what_a_custom_resource_owns_is_mended_there(of, api_version, kind, controller, is_named):
+    obj = workload(of, constraint(topologyKey="kubernetes.io/zone", labelSelector={"matchLabels": {"app": "x"}}))
+    owner = {"apiVersion": api_version, "kind": kind, "name": "logs", "uid": "u", "controller": controller}
+    owned = findings({**obj, "metadata": {**obj["metadata"], "ownerReferences": [owner]}})
+    fixes = [one.fix.removeprefix(f"in {kind} logs, which owns this object, ") for one in owned]
+
+    assert [one.fix for one in findings(obj) if one.rule in {found.rule for found in owned}] == fixes
+    assert {is_named} == {one.fix not in fixes for one in owned} == {one.edit is None for one in owned}
+
+
 def test_only_what_the_api_server_rejects_is_marked_as_that():
     found = findings(pod(constraint(maxSkew=0, labelSelector={})))
 
@@ -146,10 +167,11 @@ def test_what_needs_pods_is_not_run_without_any(there, skipped):
 @pytest.mark.parametrize(
     ("name", "lacking"),
     [
-        ("alertmanager", [Need.POD_SPEC, Need.LABELS, Need.GIVEN_LABELS]),
-        ("cnpg-cluster", [Need.POD_SPEC, Need.LABELS]),
-        ("cockroachdb-crdbcluster", [Need.POD_SPEC, Need.LABELS, Need.REPLICAS]),
-        ("actions-runnerset", [Need.LABELS, Need.SELECTORS, Need.GIVEN_LABELS, Need.REPLICAS]),
+        ("alertmanager", [Need.POD_SPEC, Need.LABELS, Need.GIVEN_LABELS, Need.OTHERS]),
+        ("cnpg-cluster", [Need.POD_SPEC, Need.LABELS, Need.OTHERS]),
+        ("cockroachdb-crdbcluster", [Need.POD_SPEC, Need.LABELS, Need.OTHERS, Need.REPLICAS]),
+        ("rook-cephcluster", [Need.POD_SPEC, Need.LABELS, Need.REPLICAS]),
+        ("actions-runnerset", [Need.LABELS, Need.SELECTORS, Need.GIVEN_LABELS, Need.OTHERS, Need.REPLICAS]),
     ],
 )
 def test_what_is_not_known_of_the_pods_of_an_operators_objects(name, lacking):

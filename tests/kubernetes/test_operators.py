@@ -27,7 +27,7 @@ NODE_PATH = ("spec", "kafka", "template", "pod", "topologySpreadConstraints")
 
 HEAD, *LINES = (ROOT / "webhook" / "kubernetes" / TABLE).read_text("utf-8").splitlines()
 VERSION, FIELDS, STEP = "v[0-9]+((alpha|beta)[0-9]+)?", "[A-Za-z]+(,[A-Za-z]+)*", r"[A-Za-z0-9_]+(\[\*\]|\{\*\})?"
-LABEL = r"[a-z0-9./-]+\??(=[a-z]+)?"
+LABEL = r"([a-z]+:)?!?[a-z0-9./-]+(\?[A-Za-z]*)?(=[A-Za-z-]+)?"
 FORMS = Row(
     name="[a-z][a-z0-9-]*",
     group=r"[a-z0-9.-]+\.[a-z0-9.-]+",
@@ -55,7 +55,7 @@ def test_the_table_is_well_formed():
         if not re.fullmatch(form, getattr(row, column))
     ]
     assert sorted(names()) == [*names()] and [row.name for row in rows] == sorted(row.name for row in rows)
-    kinds = {(row.name, row.group, row.versions, row.kind, row.resource, row.labels) for row in rows}
+    kinds = {(row.name, row.group, row.kind, row.resource) for row in rows}
     assert len(names()) == len(kinds) == len({(row.group, row.kind) for row in rows})
     assert [] == [place for place, times in Counter((row.name, row.path) for row in rows).items() if times > 1]
     # What is filled in and what is set exclude each other; what operators do besides is known where they keep the rest.
@@ -251,6 +251,9 @@ GIVEN = {
         ("dragonfly", "app"),
         ("cnpg-cluster", "cnpg.io/cluster"),
         ("cockroachdb-crdbcluster", "app.kubernetes.io/component"),
+        ("mongodb-community", "app"),
+        ("elastic-elasticsearch", "elasticsearch.k8s.elastic.co/cluster-name"),
+        ("elastic-kibana", "kibana.k8s.elastic.co/name"),
     }
 }
 
@@ -266,13 +269,13 @@ def selecting(place, metadata, **labels):
 def test_a_selector_of_another_value_than_the_operator_gives_misses_the_pods(name, key):
     place = GIVEN[name, key]
     (label,) = (label for label in place.gives if label.key == key)
-    own, named, misses = label.value or "prod", {"name": "prod"}, ["selector-misses-own-pod"]
+    own, named, misses = label.value.replace("NAME", "prod"), {"name": "prod"}, ["selector-misses-own-pod"]
 
     assert all([] == each for each in selecting(place, named, **{key: own, "other": "x"}))
     assert all(misses == each for each in selecting(place, named, **{key: "my-cluster", "other": "x"}))
     # The name is not known, or is no value of a label.
     for metadata in ({}, {"generateName": "prod-"}, {"name": "a." * 32 + "a"}, {"name": "{{ .Release.Name }}"}):
-        unknown = misses if label.value and "name" in metadata else []
+        unknown = [] if "NAME" in label.value else misses
         assert all(unknown == each for each in selecting(place, metadata, **{key: "my-cluster"}))
     written = {**named, "labels": {key: "my-cluster"}}
     wanted = [] if label.yields else misses
@@ -303,3 +306,72 @@ def test_the_name_is_not_known_of_what_a_kustomization_renames_or_patches():
 
     for by, wanted in ((_terms(), ["selector-misses-own-pod"]), (renamed, []), (patched, [])):
         assert wanted == [one.finding.rule for one in judged(json.dumps(dragonfly), by).found]
+
+
+KNATIVE = {"apiVersion": "operator.knative.dev/v1beta1", "kind": "KnativeServing", "metadata": {"name": "ks"}}
+CEPH = {"apiVersion": "ceph.rook.io/v1", "kind": "CephCluster", "metadata": {"name": "rook-ceph"}}
+CRDB = {"apiVersion": "crdb.cockroachlabs.com/v1beta1", "kind": "CrdbCluster", "metadata": {"name": "db"}}
+MONGO = {"apiVersion": "mongodbcommunity.mongodb.com/v1", "kind": "MongoDBCommunity", "metadata": {"name": "db"}}
+OSD, PREPARE = "rook-ceph-osd", "rook-ceph-osd-prepare"
+
+
+def spread_by(*values, key="app"):
+    """The constraints of a place that count the Pods with any of these values of a label."""
+    expressions = [{"key": key, "operator": "In", "values": [*values]}]
+    return {"topologySpreadConstraints": [constraint(labelSelector={"matchExpressions": expressions})]}
+
+
+def device_set(**places):
+    return {"storage": {"storageClassDeviceSets": [{"name": "set1", **places}]}}
+
+
+def mongo(**stateful):
+    template = {"metadata": stateful.pop("metadata", {}), "spec": spread_by("db-svc")}
+    return {"statefulSet": {"spec": {**stateful, "template": template}}}
+
+
+OTHERS, MISSES = ["selector-matches-others"], ["selector-misses-own-pod"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "spec", "rules"),
+    [
+        (KNATIVE, {"deployments": [{"name": "webhook", **spread_by("webhook")}]}, []),
+        (KNATIVE, {"deployments": [{"name": "webhook", **spread_by("controller")}]}, MISSES),
+        (KNATIVE, {"workloads": [{"name": "activator", **spread_by("autoscaler")}]}, MISSES),
+        (KNATIVE, {"deployments": [{"name": "x", "labels": {"app": "y"}, **spread_by("y")}]}, []),
+        (KNATIVE, {"deployments": [spread_by("webhook")]}, []),
+        (CEPH, device_set(placement=spread_by(OSD)), []),
+        (CEPH, device_set(placement=spread_by(OSD, PREPARE)), OTHERS),
+        (CEPH, device_set(placement=spread_by(PREPARE)), MISSES),
+        (CEPH, device_set(preparePlacement=spread_by(OSD, PREPARE)), OTHERS),
+        (CEPH, device_set(placement=spread_by("set1", key="ceph.rook.io/DeviceSet")), []),
+        (CEPH, {"placement": {"osd": spread_by(OSD, PREPARE)}}, OTHERS),
+        (CEPH, {"placement": {"mon": spread_by(OSD)}}, MISSES),
+        (CEPH, {"placement": {"mon": spread_by("rook-ceph-mon", OSD)}}, []),
+        (CEPH, {"placement": {"all": spread_by(OSD, PREPARE)}}, []),
+        (CRDB, {"template": {"spec": spread_by("db", key="crdb.cockroachlabs.com/cluster")}}, []),
+        (CRDB, {"template": {"spec": spread_by("x", key="crdb.cockroachlabs.com/cluster")}}, MISSES),
+        (
+            CRDB,
+            {"template": {"spec": {"podTemplate": {"spec": spread_by("x", key="crdb.cockroachlabs.com/cluster")}}}},
+            MISSES,
+        ),
+        (MONGO, mongo(), []),
+        (MONGO | {"metadata": {"name": "other"}}, mongo(), MISSES),
+        (MONGO | {"metadata": {"name": "other"}}, mongo(serviceName="db-svc"), []),
+        (MONGO | {"metadata": {"name": "other"}}, mongo(metadata={"labels": {"app": "db-svc"}}), []),
+    ],
+    ids=str,
+)
+def test_what_the_labels_of_an_operators_source_say(obj, spec, rules):
+    found = judged(json.dumps({**obj, "spec": spec}), _terms()).found
+
+    assert rules == [one.finding.rule for one in found]
+
+
+def test_the_others_of_an_operator_are_named_beside_its_own():
+    (one,) = judged(json.dumps({**CEPH, "spec": device_set(placement=spread_by(OSD, PREPARE))}), _terms()).found
+
+    assert f"also counts other Pods of its operator, with app={PREPARE}" == one.finding.message
+    assert f"write labelSelector: {{matchLabels: {{app: {OSD}}}}}" == one.finding.fix

@@ -31,6 +31,7 @@ from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldPath, as_mapping, value_at
 from webhook.kubernetes.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.kubernetes.names import TOPOLOGY_LABELS
+from webhook.kubernetes.reader import brief
 from webhook.kubernetes.workload import DEPLOYMENT_TYPE, Workload
 from webhook.spread.cluster_view import ClusterView
 from webhook.spread.constraint import HARD, Reading, read_constraints
@@ -159,6 +160,8 @@ def _unknown_without_labels(kind: Kind, *, replicas: bool, given_labels: bool) -
         unknown[Need.SELECTORS] = unknown[Need.LABELS]
     if not given_labels:
         unknown[Need.GIVEN_LABELS] = unknown[Need.LABELS]
+    if operator is None or not operator.others:
+        unknown[Need.OTHERS] = unknown[Need.LABELS]
     if not replicas:
         unknown[Need.REPLICAS] = UNKNOWN_REPLICAS
     return unknown
@@ -241,6 +244,9 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -
         index = cause.path[len(subject.workload.path) :][:1]  # empty if it is about all constraints
         is_hard = any(index == (constraint.index,) for constraint in subject.hard)
         extents = (int(is_hard),)
+    fix, edit, owner = cause.fix or rule.fix, cause.edit, subject.workload.owner
+    if owner is not None and owner.is_custom:  # Its operator would undo a change of this object.
+        fix, edit = f"in {brief(f'{owner.kind} {owner.name}')[1:-1]}, which owns this object, {fix}", None
     return Finding(
         rule=rule.id,
         severity=setting.severity if setting.severity.rank >= cause.at_most.rank else cause.at_most,
@@ -248,8 +254,8 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -
         message=cause.message,
         found=cause.found,
         wanted=cause.wanted,
-        fix=cause.fix or rule.fix,
-        edit=cause.edit,
+        fix=fix,
+        edit=edit,
         enforced=setting.enforced,
         extents=extents,
         said_by_api_server=cause.said_by_api_server and subject.workload.kind.built_in,

@@ -22,15 +22,20 @@ PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernet
 JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
 
 
+NAME, ITEM = "NAME", "ITEM"  # In the value of a GivenLabel.
+
+
 class GivenLabel(NamedTuple):
     """A label that an operator gives the Pods of a custom resource."""
 
     key: str
-    value: str  # "" stands for the name of the custom resource
-    yields: bool  # A label of this key that the custom resource itself sets takes its place.
+    value: str = NAME  # NAME is the name of the custom resource, ITEM that of the place's list item, or its key
+    yields: bool = False  # A label of this key that the custom resource itself sets takes its place.
+    unless: str = ""  # A field of the custom resource by which the operator gives another value.
+    item: str = ""  # The label is only given at the place of this list item or key; "" is any.
 
     def __str__(self) -> str:
-        return f"{self.key}{'?' if self.yields else ''}={self.value or 'NAME'}"
+        return f"{self.key}{'?' if self.yields else ''}={self.value}{f' at {self.item}' if self.item else ''}"
 
 
 class Operator(NamedTuple):
@@ -42,6 +47,7 @@ class Operator(NamedTuple):
     # Fields that its constraints have besides the API's.  With any of them the operator adds labels to the selector.
     own_fields: frozenset[str] = frozenset()
     gives: tuple[GivenLabel, ...] = ()
+    others: tuple[GivenLabel, ...] = ()  # that it gives to Pods that do something else
 
     def may_fill(self, field: str) -> bool:
         """Return whether a constraint without `field` may get it from the operator."""

@@ -12,8 +12,9 @@ The table has a line for each place, sorted by `name`, and is read at the first 
     sets       fields that the operator overwrites with its own values
     own        fields of its constraints besides the API's; with any of them the operator adds labels to the selector
     replicas   path of the number of these Pods, if the operator adds no constraints to an object without constraints
-    labels     keys of labels of all Pods of the kind.  `key=value` gives the value; else it is the name of the object.
-               `?` after the key: the object may set another value, if it names the key anywhere but in a selector
+    labels     keys of labels of the Pods.  `key=value` gives the value, NAME by default (see GivenLabel).
+               `?` after the key: the object may set another value, if it names the key anywhere but in a selector, or
+               the field behind the `?`.  `item:` in front: only at this item.  `!` in front: other Pods have the label
     source     where this was read: the repository, the commit (`-`: its version is not known), and the folder or file
 """
 
@@ -25,10 +26,11 @@ from pkgutil import get_data
 from typing import NamedTuple, cast
 
 from webhook.kubernetes.fields import FieldPath
-from webhook.kubernetes.kinds import FIELD, GivenLabel, Kind, Kinds, Operator, parse_path
+from webhook.kubernetes.kinds import FIELD, NAME, GivenLabel, Kind, Kinds, Operator, parse_path
 
 TABLE = "operators.tsv"
 UNKNOWN = "?"
+OTHERS = "!"
 
 
 class Row(NamedTuple):
@@ -62,6 +64,7 @@ class ConstraintPlace(NamedTuple):
     own_fields: frozenset[str]
     replicas: FieldPath | None
     gives: tuple[GivenLabel, ...]
+    others: tuple[GivenLabel, ...]
     repository: str
     commit: str  # "" if its version is not known
     file: str
@@ -83,7 +86,7 @@ class ConstraintPlace(NamedTuple):
                 constraints=None if self.in_template else self.path,
                 built_in=False,
                 from_policy=from_policy,
-                operator=Operator(self.name, self.fills, self.sets, self.own_fields, self.gives),
+                operator=Operator(self.name, self.fills, self.sets, self.own_fields, self.gives, self.others),
             )
 
 
@@ -101,6 +104,7 @@ def places() -> Iterator[ConstraintPlace]:
 
 def _place(row: Row) -> ConstraintPlace:
     repository, commit, file = row.source.split(" ")
+    labels = _names_in(row.labels)
     return ConstraintPlace(
         row.name,
         row.group,
@@ -112,7 +116,8 @@ def _place(row: Row) -> ConstraintPlace:
         frozenset(_names_in(row.sets)),
         frozenset(_names_in(row.own)),
         parse_path(row.replicas) if row.replicas else None,
-        tuple(map(_given_label, _names_in(row.labels))),
+        tuple([_given_label(text) for text in labels if OTHERS not in text]),
+        tuple([_given_label(text) for text in labels if OTHERS in text]),
         repository,
         commit.strip("-"),
         file,
@@ -124,8 +129,10 @@ def _names_in(column: str) -> tuple[str, ...]:
 
 
 def _given_label(text: str) -> GivenLabel:
-    key, _, value = text.partition("=")
-    return GivenLabel(key.removesuffix("?"), value, key.endswith("?"))
+    item, _, label = text.replace(OTHERS, "").rpartition(":")
+    name, _, value = label.partition("=")
+    key, yields, unless = name.partition("?")
+    return GivenLabel(key, value or NAME, bool(yields), unless, item)
 
 
 @cache

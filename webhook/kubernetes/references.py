@@ -59,6 +59,11 @@ class Owner(NamedTuple):
     name: str
     uid: str = ""
 
+    @property
+    def is_custom(self) -> bool:
+        """Whether it is a custom resource: the API group of one is a domain."""
+        return "." in self.api_version.partition("/")[0]
+
     def key(self, namespace: str) -> ObjectKey:
         """Return the key of the owner, which is taken to be in the namespace of what it owns."""
         return ObjectKey(self.api_version.rpartition("/")[0], self.kind, namespace, self.name)

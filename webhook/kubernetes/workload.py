@@ -29,9 +29,12 @@ from webhook.kubernetes.kinds import (
     CORE,
     EACH_KEY,
     FIELD,
+    ITEM,
     KINDS,
+    NAME,
     TEMPLATE_PATH,
     WILDCARDS,
+    GivenLabel,
     Kind,
     Kinds,
     Operator,
@@ -94,6 +97,7 @@ class Workload:
     scaling: Scaling | None = None  # the bounds of its autoscaler
     # What the Pods get besides `labels`: for a Job from the API server, for a custom resource from its operator.
     given_labels: Labels = field(default_factory=dict)
+    item: str = ""  # the name of the list item, or the key, at which the object of an operator has it
     is_pod: bool = field(init=False)
     stored: bool = field(init=False)  # whether it is a Pod that an API server has, with matchLabelKeys merged already
     has_constraints: bool = field(init=False)
@@ -291,6 +295,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     selector = shared.spec.get("selector")
     addable = _addable(kind, replicas_parent) if kind.api_version == BATCH else kind.addable
     scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
+    item = _item(kind, obj, indices) if kind.operator is not None else ""
     return Workload(
         kind=kind,
         namespace=shared.namespace,
@@ -317,7 +322,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
-        given_labels=_given_labels(kind, obj, addable - labels.keys()),
+        given_labels=_given_labels(kind, obj, item, addable - labels.keys()),
+        item=item,
     )
 
 
@@ -333,21 +339,42 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     return frozenset((*added, *possible))
 
 
-def _given_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:
+def _given_labels(kind: Kind, obj: Mapping[str, object], item: str, missing: Set[str]) -> Labels:
     """Return the labels that follow from the name of an object; for a Job only those that are `missing`."""
     if kind.operator is not None and kind.operator.gives:
-        return _operator_labels(kind.operator, obj)
+        return _operator_labels(kind.operator, obj, item)
     return _job_labels(kind, obj, missing) if kind.api_version == BATCH else {}
 
 
-def _operator_labels(operator: Operator, obj: Mapping[str, object]) -> Labels:
+def _item(kind: Kind, obj: Mapping[str, object], indices: Indices) -> str:
+    """Return the name of the last list item, or the last key, on the way to a place; "" if there is none."""
+    if not indices:
+        return ""
+    last = max(i for i, part in enumerate(kind.anchor) if part in WILDCARDS)
+    if kind.anchor[last] == EACH_KEY:
+        return str(indices[-1])
+    (name,) = texts_at(as_mapping(value_at(obj, _fill(kind.anchor[: last + 1], indices))), "name")
+    return name
+
+
+def _operator_labels(operator: Operator, obj: Mapping[str, object], item: str) -> Labels:
     """Return the labels that an operator gives the Pods, without those that the object itself may set."""
     (name,) = texts_at(obj, "metadata.name")
-    if not name:
-        return {}
-    certain = [label for label in operator.gives if not (label.yields and _mentions(obj, label.key))]
-    labels = {label.key: label.value or name for label in certain}
-    return {key: value for key, value in labels.items() if not label_value_errors(value)}
+    labels: dict[str, str] = {}
+    for label in operator.gives:
+        known = (name or NAME not in label.value) and (item or ITEM not in label.value)
+        here = label.item in ("", item)
+        if known and here and not any(_mentions(obj, word) for word in _words_of_others(label)):
+            labels[label.key] = label.value.replace(NAME, name).replace(ITEM, item)
+    return {key: value for key, value in labels.items() if value and not label_value_errors(value)}
+
+
+def _words_of_others(label: GivenLabel) -> Iterator[str]:
+    """Yield the names with which an object may set another value."""
+    if label.yields:
+        yield label.key
+    if label.unless:
+        yield label.unless
 
 
 def _mentions(obj: object, label_key: str) -> bool:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Nature, Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, in_yaml, rule
 from webhook.kubernetes.reader import brief
 from webhook.kubernetes.workload import Workload
 from webhook.spread.constraint import Constraint
-from webhook.spread.selectors import as_selector
+from webhook.spread.selectors import Match, as_selector
 
 
 @rule(
     title="labelSelector also counts the Pods of another workload",
     severity=Severity.INFO,
     fix="select labels that only its own Pods have",
-    where=(Need.LABELS, Need.OTHERS, Nature.ADVICE),
+    where=(Need.GIVEN_LABELS, Need.OTHERS, Nature.ADVICE),
     yields_to=("selector-misses-own-pod",),
     bad="""
     labels: {app: web, role: primary}
@@ -48,6 +48,9 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
     evenkeel tells Pods apart by the workload's own selector and by the labels that its controller adds. Among
     manifests, workloads in other files count unless they most likely belong to another cluster.
 
+    Of an operator's custom resource, it knows only the other Pods that the operator makes for it, such as those that
+    prepare the disks of a CephCluster.
+
     The rule does not report a Pod without a controller, because its constraints are there to spread it among
     others. It does not report a workload with no more replicas than maxSkew, because a constraint for its own Pods
     alone would spread nothing. Hooks and tests of Helm and Argo CD are not reported and do not count.
@@ -55,14 +58,31 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
     if subject.workload.is_pod or subject.workload.is_hook:
         return
     for constraint in subject.constraints:
-        if constraint.selector.empty or _has_few(subject.workload, constraint) or not subject.counts_own(constraint):
+        if constraint.selector.empty or _has_few(subject.workload, constraint):
             continue
-        if others := subject.counted(constraint).others:
+        if not subject.workload.labels_known:
+            yield from _of_operator(subject, constraint)
+        elif subject.counts_own(constraint) and (others := subject.counted(constraint).others):
             path, narrower = subject.at(constraint, "labelSelector"), subject.own_selector
             tells_apart = narrower and not narrower.items() <= others.labels.items()
             fix, _ = subject.copy_own_selector(constraint) if tells_apart else (None, None)
             written = brief(str(as_selector(constraint.label_selector)), 100)
             yield Cause(path, f"also counts {others.whose}", written, "labels that only its own Pods have", fix=fix)
+
+
+def _of_operator(subject: Subject, constraint: Constraint) -> Iterator[Cause]:
+    """Yield a constraint that counts other Pods that an operator makes of the custom resource."""
+    labels, selector, operator = subject.workload.labels, constraint.selector, subject.workload.kind.operator
+    if operator is None or selector.match(labels, selector.keys) is Match.NO:
+        return
+    for label in operator.others:
+        if label.item in ("", subject.workload.item) and selector.matches({label.key: label.value}):
+            path, own = subject.at(constraint, "labelSelector"), {label.key: labels.get(label.key, "")}
+            fix = f"write labelSelector: {in_yaml({'matchLabels': own})}" if own[label.key] else None
+            written = brief(str(as_selector(constraint.label_selector)), 100)
+            message = f"also counts other Pods of its operator, with {label.key}={label.value}"
+            yield Cause(path, message, written, "labels that only its own Pods have", fix=fix)
+            return
 
 
 def _has_few(workload: Workload, constraint: Constraint) -> bool:
