@@ -33,6 +33,7 @@ each_rule = pytest.mark.parametrize("rule", ENFORCEABLE)
 each_of_constraints = pytest.mark.parametrize("rule", OF_CONSTRAINTS)
 each_worse_if_hard = pytest.mark.parametrize("rule", [rule for rule in OF_CONSTRAINTS if rule not in AS_BAD_IF_HARD])
 MALFORMED, MISSPELT, FORBIDDEN = "a key!", "topology.kubernetes.io/zon", "rack"
+DEPRECATED = "failure-domain.beta.kubernetes.io/zone"
 
 DESCRIBED = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "replicas": "spec.replicas"}
 POOLS = {"apiVersion": "example.com/v1", "kind": "Pool", "resource": "pools"}
@@ -56,7 +57,7 @@ kinds = st.sampled_from(tuple(PATHS))
 constraints = st.builds(
     constraint,
     maxSkew=st.sampled_from((1, 1, 0, 6, 9)),
-    topologyKey=st.sampled_from((ZONE, HOSTNAME, FORBIDDEN, MALFORMED, MISSPELT)),
+    topologyKey=st.sampled_from((ZONE, HOSTNAME, FORBIDDEN, MALFORMED, MISSPELT, DEPRECATED)),
     whenUnsatisfiable=st.sampled_from((HARD, SOFT)),
     labelSelector=st.sampled_from(({"matchLabels": {"app": "web"}}, {}, None, {"matchLabels": {"app": "other"}})),
     minDomains=st.sampled_from((None, None, None, 0, 3)),
