@@ -152,7 +152,7 @@ def test_rules_are_said_to_be_skipped_only_where_they_would_be_run():
         for obj in (pod(constraint()), pod(constraint(whenUnsatisfiable="ScheduleAnyway")), pod())
     )
 
-    rules = "tainted-domain, unknown-topology-key, unlabelled-nodes"
+    rules = "single-domain, tainted-domain, unknown-topology-key, unlabelled-nodes"
     assert hard[0].startswith(f"  skipped: {rules}: no node is known")
     assert soft[0].startswith("  skipped: unknown-topology-key: no node is known")
     assert (1, 1, 0) == (len(hard), len(soft), len(none))
