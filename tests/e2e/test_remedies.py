@@ -16,13 +16,15 @@ from evenkeel.placement.remedies import NEW_NODE as NEW_NODE
 from evenkeel.placement.remedies import remedies as remedies_of
 from evenkeel.scheduler.framework import find_feasible
 from tests.e2e.api import MERGE
+from tests.e2e.futures import HOST_PATH
 from tests.e2e.kubelet import CAPACITY, create_node
 from tests.e2e.placement import node, pods, settled
 from tests.e2e.plane import ControlPlane
+from tests.e2e.stored import NO_PROVISIONER, create_all, listed, remove_all
 from tests.e2e.webhook import containers
 from tests.support import placing
 from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
-from tests.support.claims import claim, storage_class, using
+from tests.support.claims import claim, storage_class, using, volume
 from tests.support.commands import script
 from tests.support.serving import until
 from webhook.kubernetes.names import SELECTED_NODE
@@ -384,6 +386,45 @@ def test_a_pod_that_its_stateful_set_does_not_replace_is_deleted(plane, namespac
         assert 0 == plane.kubectl(*shlex.split(command["shell"])[1:]).code
 
     until(lambda: [one for one in pods(plane, namespace) if node(one)][1:], "both Pods on a node")
+
+
+@pytest.fixture
+def crowded(plane, namespace) -> Iterator[str]:
+    """The Pod of a StatefulSet that waits: two of its three claims are in zone b.  In zone c a volume is free."""
+    for name, zone in ABC.items():
+        create_node(plane.api, name, {ZONE: zone})
+    names = [f"{namespace}-{zone}{i}" for i, zone in enumerate("abbc")]
+    volumes = [volume(name, name[-2], of_class=namespace, **HOST_PATH) for name in names]
+    claims = [claim(f"data-web-{i}", names[i], of_class=namespace, bound=False) for i in range(3)]
+    for made in claims:
+        made["metadata"]["namespace"] = namespace
+    create_all(plane.api, [storage_class(namespace, NO_PROVISIONER), *volumes, *claims], namespace)
+    kind = "PersistentVolumeClaim"
+    until(lambda: all(made["status"]["phase"] == "Bound" for made in listed(plane.api, kind, namespace)), "volumes")
+    template = {"metadata": {"name": "data"}, "spec": claim("data", of_class=namespace)["spec"]}
+    spec = {"replicas": 3, "podManagementPolicy": "Parallel", "volumeClaimTemplates": [template]}
+    path = f"/apis/apps/v1/namespaces/{namespace}/statefulsets"
+    plane.api.call("POST", path, containers(workload("StatefulSet", constraint(), namespace=namespace, spec=spec)))
+    (waiting,) = [one for one in settled(plane, namespace, 3) if not node(one)]
+    yield waiting["metadata"]["name"]
+    plane.api.call("DELETE", path, {"propagationPolicy": "Background"})
+    until(lambda: not pods(plane, namespace), "no Pods")
+    remove_all(plane.api, [namespace])
+    plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
+
+
+def test_a_claim_that_is_deleted_with_its_pod_is_made_anew_where_the_pod_fits(plane, namespace, crowded):
+    words = ("explain", f"pod/{crowded}", "-n", namespace, "--kubeconfig", plane.kubeconfig, "-o", "json")
+    *others, last = json.loads(script(*words).stdout)["remedies"]
+    assert ([False] * len(others), True) == ([one["losesData"] for one in others], last["losesData"])
+    for command in last["commands"]:
+        assert 0 == plane.kubectl(*shlex.split(command["shell"])[1:]).code
+
+    def bound_to() -> str:
+        return next((node(one) for one in pods(plane, namespace) if one["metadata"]["name"] == crowded), "")
+
+    until(lambda: bound_to() != "", "the new Pod on a node")
+    assert [bound_to()] == last["nodes"] == ["c1"]
 
 
 def updated(plane: ControlPlane, path: str) -> bool:
