@@ -11,7 +11,6 @@ from typing import NamedTuple
 from evenkeel.scheduler.framework import Feasibility
 from evenkeel.scheduler.profile import NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
 from webhook.findings.wording import first_of
-from webhook.kubernetes.labels import Labels
 from webhook.spread.known_taints import Owner, known_taint
 from webhook.spread.nodes import NodeSet, union
 from webhook.spread.taints import CORDONED, DO_NOT_SCHEDULE, Taint, untolerated_taint
@@ -106,8 +105,4 @@ def models(cycle: Cycle) -> NodeSet:
     control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE)
     if nodes.all & ~control_plane:
         passing &= ~control_plane
-    return passing & ~nodes.named(node.name for node in nodes.members(passing) if _is_virtual(node.labels))
-
-
-def _is_virtual(labels: Labels) -> bool:
-    return any(labels.get(key) == value for key, value in VIRTUAL)
+    return passing & ~union(nodes.domains(key).get(value, 0) for key, value in VIRTUAL)

@@ -7,12 +7,13 @@ Nodes that may be added for a Pod: where, like which existing node, and how larg
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
+from operator import and_
 
-from evenkeel.placement.closed_nodes import models
+from evenkeel.placement.closed_nodes import closing_taints, models
 from evenkeel.placement.missing_room import in_words, share
 from evenkeel.placement.variants import (
     MOST_REMEDIES,
@@ -31,6 +32,7 @@ from evenkeel.scheduler.resource_fit import Lack, asked_of_node, lacking
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
+from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet, union
 from webhook.spread.taints import UNREACHABLE_KEY
 
@@ -54,7 +56,12 @@ def places_of_new(cycle: Cycle) -> Iterator[tuple[Labels, str]]:
 
 def lost_nodes(cycle: Cycle) -> NodeSet:
     """Return the nodes that nobody reaches."""
-    return union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
+    by_taints = cycle.snapshot.nodes.by_taints.items()
+    return union(
+        members
+        for taints, members in by_taints
+        if any(taint.key == UNREACHABLE_KEY for taint in closing_taints(taints, cycle))
+    )
 
 
 def is_fault_domain(nodes: Nodes, zone: str) -> bool:
@@ -92,13 +99,42 @@ def with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
 
 def model_of_new(cycle: Cycle, labels: Labels) -> SchedulerNode | None:
     """Return the node like which a new one with these labels is to be; None if the Pod can run on none."""
-    return next(_by_commonness(_taking(cycle, labels), labels), None)
+    return next((node for node in _models_by_size(cycle, labels) if _takes(cycle, node, labels)), None)
 
 
-def _taking(cycle: Cycle, labels: Labels) -> list[SchedulerNode]:
-    """Return the nodes that would take the Pod if they were empty, had these labels, and there were no constraints."""
+def _models_by_size(cycle: Cycle, labels: Labels) -> Iterator[SchedulerNode]:
+    """Yield a node of each size, the commonest first: one in the place itself, if any; names decide nothing."""
     nodes = cycle.snapshot.nodes
-    moved = SchedulerNodes([replace(node, labels={**node.labels, **labels}) for node in nodes.members(models(cycle))])
+    carrying = carrying_every_key(nodes, [constraint for constraint in cycle.constraints if constraint.hard])
+    candidates = models(cycle) & carrying
+    candidates = candidates & cycle.reach.affine or _affine_there(cycle, candidates, labels)
+    by_size: dict[Size, NodeSet] = {}
+    for allocatable, members in nodes.by_allocatable.items():
+        if members & candidates:
+            size = _size(allocatable)
+            by_size[size] = by_size.get(size, 0) | members & candidates
+    for size in sorted(by_size, key=lambda size: (-by_size[size].bit_count(), size)):
+        members = by_size[size]
+        in_place = reduce(and_, [nodes.domains(key).get(value, 0) for key, value in labels.items()], members)
+        yield min(nodes.members(in_place or members), key=_without_name)
+
+
+def _affine_there(cycle: Cycle, candidates: NodeSet, labels: Labels) -> NodeSet:
+    """Return the nodes that node affinity would match if they had these labels."""
+    nodes = cycle.snapshot.nodes
+    moved = SchedulerNodes([replace(node, labels={**node.labels, **labels}) for node in nodes.members(candidates)])
+    return nodes.named(moved.names(cycle.pod.affinity.matching(moved)))
+
+
+def _without_name(node: SchedulerNode) -> tuple[object, ...]:
+    """Return the sort key of a node by what it is like; the name only decides between nodes that are alike."""
+    labels = sorted((key, value) for key, value in node.labels.items() if key != HOSTNAME and value != node.name)
+    return node.allocatable, labels, node.name
+
+
+def _takes(cycle: Cycle, node: SchedulerNode, labels: Labels) -> bool:
+    """Whether the node would take the Pod if it were empty, had these labels, and there were no constraints."""
+    moved = SchedulerNodes([replace(node, labels={**node.labels, **labels})])
     empty = replace(
         cycle.snapshot,
         nodes=moved,
@@ -112,26 +148,12 @@ def _taking(cycle: Cycle, labels: Labels) -> list[SchedulerNode]:
         mounts={},
     )
     pod = replace(cycle.pod, nominated_node="", pod_affinity=None)
-    taking = moved.names(feasible_nodes(replace(cycle, pod=pod, constraints=(), snapshot=empty)))
-    return [node for name in taking if (node := nodes.get(name)) is not None]
+    return bool(feasible_nodes(replace(cycle, pod=pod, constraints=(), snapshot=empty)))
 
 
-def _by_commonness(nodes: list[SchedulerNode], labels: Labels) -> Iterator[SchedulerNode]:
-    """Yield a node of each size, the commonest first: one in the place itself, if any; names decide nothing."""
-
-    def unlikeness(node: SchedulerNode) -> tuple[object, ...]:
-        own = {key: value for key, value in node.labels.items() if key != HOSTNAME and value != node.name}
-        elsewhere = any(node.labels.get(key) != value for key, value in labels.items())
-        return elsewhere, node.allocatable, sorted(own.items()), node.name
-
-    numbers = Counter(map(_size, nodes))
-    for size in sorted(numbers, key=lambda size: (-numbers[size], size)):
-        yield min([node for node in nodes if _size(node) == size], key=unlikeness)
-
-
-def _size(node: SchedulerNode) -> Size:
+def _size(allocatable: Allocatable) -> Size:
     """Return the size of a node: machines of one type differ by some MiB of memory."""
-    return node.allocatable.milli_cpu, round(node.allocatable.memory / GIB), node.allocatable.scalars
+    return allocatable.milli_cpu, round(allocatable.memory / GIB), allocatable.scalars
 
 
 def with_larger_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Variant]:
@@ -139,7 +161,8 @@ def with_larger_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Va
     with_all_room = replace(cycle, pod=replace(cycle.pod, requests=NO_REQUESTS))
     lacks = [
         (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, UNUSED), node)
-        for node in _by_commonness(_taking(with_all_room, labels), labels)
+        for node in _models_by_size(cycle, labels)
+        if _takes(with_all_room, node, labels)
     ]
     if not lacks or not all(any(lack) for lack, _ in lacks):
         return

@@ -39,6 +39,7 @@ def model(*nodes, labels=None, **fields):
         (node("a1", "a", unschedulable=True), {"tolerations": ANY}),
         (node("a1", "a", labels={"disk": "hdd"}), {"nodeSelector": {"disk": "ssd"}}),
         (node("a1", "a", cpu="2"), {"cpu": "3"}),
+        (node("a1"), {"constraints": [spread()]}),
     ],
 )
 def test_a_new_node_is_like_one_that_can_take_the_pod(first, fields):

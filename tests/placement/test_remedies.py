@@ -226,6 +226,16 @@ def test_a_lost_zone_bars_the_others_until_its_nodes_are_deleted():
     assert not [change for _, change in found(cycle) if "delete" in change]  # c3 still counts
 
 
+def test_a_node_that_was_shut_down_is_lost_too():
+    out_of_service = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}
+    unreachable = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+    there = [node("a1", "a"), node("b1", "b"), running("a1", **OWNED), running("b1", **OWNED)]
+    changes = found(attempted(*there, node("c1", "c", taints=[out_of_service, unreachable]), constraints=[spread()]))
+
+    assert (NOW, "delete node c1, if it is lost for good (zone c)") in changes
+    assert (NOW, "add a node (such as a1) to zone c") not in changes
+
+
 def test_bare_pods_come_last_and_of_many_nodes_two():
     nodes = [node(f"n{i}") for i in range(9)]
     cycle = attempted(

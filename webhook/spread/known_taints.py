@@ -135,7 +135,7 @@ _KNOWN = (
     _until("set until the agent is ready on the node; wait, or look at the agent's Pod there", "*/agent-not-ready"),
     _virtual("set on nodes of Fargate, each for one Pod; no such node takes another", "eks.amazonaws.com/compute-type"),
     _virtual(
-        "set on virtual nodes, whose Pods run outside of the cluster",
+        "set on virtual nodes, whose Pods run outside of the cluster; no node for this Pod",
         "virtual-kubelet.io/provider",
         "virtual-node.liqo.io/not-allowed",
     ),
