@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from evenkeel.clusters import known_cluster, selection, sources
@@ -23,6 +24,7 @@ from evenkeel.explain import text as render
 from evenkeel.objects.pod_object import priority_of
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
 from evenkeel.pending.groups import helped, is_stuck
+from evenkeel.placement.contradiction import contradiction
 from evenkeel.placement.created_pods import read_creation
 from evenkeel.placement.explanation import explain
 from evenkeel.placement.inferred_defaults import DefaultsOf
@@ -233,6 +235,7 @@ def _explained(
         sorted(proposals, key=_rank),
         notes,
         tried=is_tried,
+        contradiction=contradiction(replace(tried.cycle, snapshot=known.snapshot), maker),
         obstacles=refusing,
         kept_room=reserved,
         stuck=stuck,

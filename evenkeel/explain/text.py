@@ -18,6 +18,7 @@ from evenkeel.explain.preemption_text import sentences as preemption_sentences
 from evenkeel.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from evenkeel.placement.claims import ClaimReach
 from evenkeel.placement.closed_nodes import ClosedNodes
+from evenkeel.placement.contradiction import Contradiction
 from evenkeel.placement.explanation import ConstraintExplained, Domain, Explanation
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import Command, asking
@@ -37,7 +38,7 @@ from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.json_forms import dumped, fields, form, ref_json
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
-from webhook.findings.wording import NAME_LIMIT, first_of, number_of, range_of
+from webhook.findings.wording import NAME_LIMIT, constraint_names, first_of, number_of, range_of
 from webhook.kubernetes.names import HOSTNAME, ZONE
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.nodes import NodeSet
@@ -83,6 +84,7 @@ class Explained(NamedTuple):
     simulated: bool = True  # rollouts of the proposals were simulated, as far as they can be
     named: bool = True  # a policy was named; False: defaults are those that evenkeel gave the newest Pod
     tried: bool = True  # kube-scheduler has tried to place the Pod, or will
+    contradiction: Contradiction | None = None  # hard constraints that never let in all Pods of the workload
     obstacles: Sequence[Obstacle] = ()  # terms and ports for which nodes are refused
     kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})  # by node, Pods but for which it would take this one
     stuck: int = 0  # waiting Pods that do not run without a change, this one among them; 0 = unknown
@@ -112,6 +114,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
+    if explained.contradiction is not None:
+        yield ""
+        yield Styled(Look.ERROR, f"  {_contradict(explained.contradiction)}")
     causes = () if explanation.constraints else tuple(_causes(explanation))
     if causes:
         yield ""
@@ -137,6 +142,13 @@ def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
     if explained.assumed:
         yield ""
         yield from (f"  {line}" for line in explained.assumed)
+
+
+def _contradict(contradiction: Contradiction) -> str:
+    """Return how many Pods never fit, and which constraints do not let them in."""
+    number, replicas, constraints = contradiction
+    never = f"{replicas - number:,} of {replicas:,} Pods never fit on these nodes, in whatever order they come"
+    return f"{never}: {constraint_names(constraints)} contradict each other."
 
 
 def _what_comes_next(explained: Explained) -> Iterator[str]:
@@ -640,11 +652,21 @@ def as_json(explained: Explained) -> dict[str, object]:
         **fields(explained, "stuck", "waiting"),
         **preemption_json(explanation.preemption),
         "notJudged": explanation.gaps,
+        "contradiction": _contradiction_json(explained.contradiction),
         **_claims_json(explanation),
         **_obstacles_json(explained),
         **closed_json(explanation.closed),
     }
     return form("Explanation", members)
+
+
+def _contradiction_json(contradiction: Contradiction | None) -> dict[str, object] | None:
+    if contradiction is None:
+        return None
+    indices = [constraint.index for constraint in contradiction.constraints]
+    written, apart = [index for index in indices if index >= 0], any(index < 0 for index in indices)
+    number, replicas = contradiction.number, contradiction.replicas
+    return {"fit": number, "replicas": replicas, "constraints": written, "podAntiAffinity": apart}
 
 
 def _obstacles_json(explained: Explained) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """
-How many more Pods a cluster can take at most, in whatever order they come: what each hard constraint by itself allows.
+How many more Pods a cluster can take at most, in whatever order they come: what each hard constraint by itself allows,
+and what several allow together.
 
     Pods per eligible domain, room per domain ──> the largest minimum there can be ──> Pods per domain ──> their sum
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evenkeel.scheduler.framework import Framework
+from evenkeel.scheduler.joint_limit import joint_limit
 from evenkeel.scheduler.pod_counts import UNUSED, Requests, Usage
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.resource_fit import asked_of_node
@@ -31,7 +33,10 @@ def bound(cycle: Cycle, wanted: int) -> Bound:
     usable &= ~kept_off
     bounds = [Bound(room.of_all(usable))]
     bounds += [_of_constraint(counts, usable, room) for counts in hard.counts if counts.countable]
-    return min(bounds, key=lambda bound_of_constraint: bound_of_constraint.number)._replace(kept_off=kept_off)
+    lowest = min(bounds, key=lambda bound_of_constraint: bound_of_constraint.number)
+    if limit := joint_limit(hard.counts, hard.nodes, usable, lowest.number):
+        lowest = Bound(limit.number, limit.constraints[0], together=limit.constraints)
+    return lowest._replace(kept_off=kept_off)
 
 
 def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:

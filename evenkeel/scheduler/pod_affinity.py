@@ -13,7 +13,8 @@ from webhook.kubernetes.fields import FieldPath
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_TERMS, REQUIRED_TERMS
 from webhook.kubernetes.reader import Reader
-from webhook.spread.constraint import read_selector
+from webhook.spread.constraint import HARD, IGNORE, Constraint, read_selector
+from webhook.spread.nodes import Nodes
 from webhook.spread.selectors import NOTHING, Selector, as_selector
 
 
@@ -33,6 +34,22 @@ class PodTerm(NamedTuple):
         """
         in_namespace = namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         return in_namespace and self.selector.matches(labels)
+
+
+def one_per_domain(term: PodTerm, nodes: Nodes) -> Constraint:
+    """Return required anti-affinity of Pods against each other as a hard constraint with one Pod in each domain."""
+    return Constraint(
+        index=-1,
+        max_skew=1,
+        topology_key=term.topology_key,
+        when_unsatisfiable=HARD,
+        label_selector=None,
+        selector=term.selector,
+        min_domains=len(nodes) + 1,  # More than there are: the minimum stays 0.
+        node_affinity_policy=IGNORE,
+        node_taints_policy=IGNORE,
+        match_label_keys=(),
+    )
 
 
 class WeightedPodTerm(NamedTuple):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from evenkeel.scheduler.capacity import bound
 from evenkeel.scheduler.incoming import IncomingPod, read_incoming_pod
-from evenkeel.scheduler.pod_affinity import read_pod_affinity
+from evenkeel.scheduler.joint_limit import never_all
+from evenkeel.scheduler.pod_affinity import PodAffinity, one_per_domain, read_pod_affinity
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.resources import with_default_requests
 from evenkeel.scheduler.snapshot import Snapshot
@@ -16,7 +18,7 @@ from webhook.findings.rule import Subject
 from webhook.kubernetes.fields import as_list, value_at
 from webhook.kubernetes.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
 from webhook.kubernetes.reader import Reader
-from webhook.spread.constraint import HARD, IGNORE, Constraint
+from webhook.spread.constraint import Constraint
 
 PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # A term with these may select only new Pods.
 
@@ -53,18 +55,11 @@ class SnapshotRoom:
             # Labels that a controller adds are not known yet: a term that asks for one may not select the Pods.
             is_certain = workload.namespace in term.namespaces and selector.keys.isdisjoint(self._subject.addable)
             if is_certain and selector.matches(workload.labels) and key in nodes.common_label_keys:
-                yield Constraint(
-                    index=-1,
-                    max_skew=1,
-                    topology_key=key,
-                    when_unsatisfiable=HARD,
-                    label_selector=None,
-                    selector=selector,
-                    min_domains=len(nodes) + 1,  # More than there are: the minimum stays 0.
-                    node_affinity_policy=IGNORE,
-                    node_taints_policy=IGNORE,
-                    match_label_keys=(),
-                )
+                yield one_per_domain(term, nodes)
+
+    def joint_limit(self, constraints: Iterable[Constraint]) -> Bound | None:
+        limit = never_all(self._cycle(constraints), self._subject.workload_selector, self._workload.replicas)
+        return None if limit is None else Bound(limit.number, limit.constraints[0], together=limit.constraints)
 
     def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
         addable = self._workload.addable  # A label that the controller may yet add decides nothing for sure.
@@ -73,8 +68,14 @@ class SnapshotRoom:
             for affinity, nodes in self._snapshot.affine.items()
             if others_affinity and all(term.selector.keys.isdisjoint(addable) for term in affinity.anti_affinity)
         }
+        return bound(self._cycle(constraints, affine), wanted)
+
+    def _cycle(
+        self, constraints: Iterable[Constraint], affine: Mapping[PodAffinity, Mapping[str, int]] = MappingProxyType({})
+    ) -> Cycle:
+        """Return the attempt to place the next replica, among Pods with the anti-affinity `affine`."""
         snapshot = replace(self._snapshot, affine=affine)
-        return bound(Cycle(self._next_replica(), tuple(constraints), snapshot, self._subject.features), wanted)
+        return Cycle(self._next_replica(), tuple(constraints), snapshot, self._subject.features)
 
     def _next_replica(self) -> IncomingPod:
         """

@@ -75,8 +75,8 @@ the constraint spreads nothing (empty-selector)
 judged 2 of 2 places with constraints in full
 """
 SKIPPED = (
-    "note: skipped single-domain, tainted-domain, unknown-topology-key, unlabelled-nodes, unschedulable: "
-    "no node is known: give a cluster, or manifests of its nodes\n"
+    "note: skipped contradicting-constraints, single-domain, tainted-domain, unknown-topology-key, unlabelled-nodes, "
+    "unschedulable: no node is known: give a cluster, or manifests of its nodes\n"
 )
 
 

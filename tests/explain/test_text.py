@@ -11,6 +11,7 @@ import pytest
 from evenkeel.explain.text import Explained, Proposal, as_json, text
 from evenkeel.objects.pod_object import ScheduledCondition
 from evenkeel.pending.groups import Runs
+from evenkeel.placement.contradiction import Contradiction
 from evenkeel.placement.explanation import explain
 from evenkeel.placement.kubectl_commands import Command, JsonPatch
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy
@@ -121,6 +122,21 @@ def test_one_domain_and_what_to_do_about_it():
     several = explained(node("n1", "a"), node("n2", "b"), constraints=[spread()])
     assert not any("spreads nothing" in line for line in lines(several))
     assert {"spreadsNothing": None, "advice": ()}.items() <= as_json(several)["constraints"][0].items()
+
+
+def test_constraints_that_contradict_each_other():
+    one = explained(node("n1", "a"), constraints=[spread(), spread("kubernetes.io/hostname")])
+    constraints = tuple(one.explanation.cycle.constraints)
+    apart = replace(constraints[1], index=-1)
+    contradicting = one._replace(contradiction=Contradiction(5, 7, constraints))
+
+    never = "2 of 7 Pods never fit on these nodes, in whatever order they come"
+    assert f"{never}: constraints 0 and 1 contradict each other." in lines(contradicting)
+    written = {"fit": 5, "replicas": 7, "constraints": [0, 1], "podAntiAffinity": False}
+    assert written == as_json(contradicting)["contradiction"]
+    of_affinity = one._replace(contradiction=Contradiction(5, 7, (constraints[0], apart)))
+    assert {"constraints": [0], "podAntiAffinity": True}.items() <= as_json(of_affinity)["contradiction"].items()
+    assert as_json(one)["contradiction"] is None
 
 
 def test_a_claim_that_leaves_one_of_several_domains():

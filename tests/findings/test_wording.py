@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.support.build import constraint
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
+from webhook.kubernetes.features import LATEST
+from webhook.spread.constraint import parse_constraints
 
 ABOUT = "Deployment shop/web"
 PATH = ("spec", "template", "spec", "topologySpreadConstraints", 0, "labelSelector")
@@ -166,3 +171,15 @@ def test_a_number_has_its_noun_and_a_range_both_ends_if_they_differ():
     assert ["0 files", "1 file", "2,000 files"] == [wording.number_of(number, "file") for number in (0, 1, 2000)]
     assert "2 patches" == wording.number_of(2, "patch", "patches")
     assert ["2", "2–5,000"] == [wording.range_of(2, most) for most in (2, 5000)]
+
+
+def test_constraints_have_their_numbers_and_anti_affinity_its_name():
+    constraints = parse_constraints(
+        [constraint(), constraint(topologyKey="rack"), constraint(topologyKey="row")], {}, LATEST
+    )
+    first, second, third = constraints
+
+    assert "constraints 0 and 1" == wording.constraint_names([first, second])
+    assert "constraints 0, 1 and 2" == wording.constraint_names(constraints)
+    assert "constraint 1 and podAntiAffinity" == wording.constraint_names([replace(first, index=-1), second])
+    assert "constraints 0, 2 and podAntiAffinity" == wording.constraint_names([first, third, replace(first, index=-1)])

@@ -389,7 +389,14 @@ class TestAdvice:
     def test_what_needs_nodes_or_may_be_meant_is_advice(self):
         """The table of rules that need nodes: these, those that hold of the object alone, and that on switches."""
         assert {
-            *("counts-tainted-nodes", "idle-switch", "pinned-domain", "selector-matches-others", "skew-never-binds"),
+            *(
+                "contradicting-constraints",
+                "counts-tainted-nodes",
+                "idle-switch",
+                "pinned-domain",
+                "selector-matches-others",
+                "skew-never-binds",
+            ),
             *(
                 "single-domain",
                 "stuck-rollout",

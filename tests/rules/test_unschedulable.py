@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.judged import IN_A, THREE, findings, stateful
+from tests.rules.judged import HARD_HOST, IN_A, THREE, findings, stateful
 from tests.support import placing
 from tests.support.build import ZONE, constraint, pod, snapshot, workload
 from webhook.findings.finding import Severity
@@ -52,6 +52,15 @@ class TestUnschedulable:
         ) in found.message
         assert "set nodeAffinityPolicy: Honor" == found.fix
         assert [] == self.found(stateful(constraint(), replicas=3, pod_spec=left_out), *nodes)
+
+    def test_constraints_that_together_allow_no_more_as_pods_lie_now(self):
+        """Placed anew, five would fit."""
+        nodes = [placing.node(name, name[0]) for name in ("a1", "a2", "b1")]
+        there = [pod(name=f"web-{i}", spec={"nodeName": "a1"}, uid=f"u{i}") for i in range(3)]
+        (found,) = self.found(stateful(constraint(), HARD_HOST, replicas=5), *nodes, pods=there)
+
+        assert "maxSkew" == found.path[-1]
+        assert "at most 4 of 5 replicas fit now: constraints 0 and 1 together allow no more" in found.message
 
     def test_with_room_for_all_nothing_is_found(self):
         assert [] == self.found(stateful(constraint(), replicas=9), room("a"), room("b"), room("c"))

@@ -63,6 +63,16 @@ def test_room_without_a_constraint_that_matters():
     assert (2, None) == bounded(attempted(node("a1", "a", cpu="2"), constraints=[], cpu="1"))[:2]
 
 
+def test_constraints_that_together_allow_less_than_each():
+    """The next Pod must run in zone b, but not on its only node."""
+    nodes = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
+    found = bounded(attempted(*nodes, constraints=[spread(), spread(HOSTNAME)]))
+
+    assert (5, [0, 1]) == (found.number, [constraint.index for constraint in found.together])
+    full = bounded(attempted(*nodes[:2], node("b1", "b", pods="1"), constraints=[spread(), spread(HOSTNAME)]))
+    assert (3, ()) == (full.number, full.together), "less by room"
+
+
 def test_nodes_without_the_key_take_none():
     assert 0 == bounded(attempted(node("n1"), constraints=[spread("rack")])).number
 

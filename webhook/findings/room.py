@@ -17,6 +17,12 @@ class Bound(NamedTuple):
     scarce: str = ""  # the domain that keeps the minimum down; "" with fewer eligible domains than minDomains
     takes: int = 0  # how many more Pods the scarce domain has room for
     kept_off: NodeSet = 0  # closed by the anti-affinity or the host ports of Pods that run
+    together: tuple[Constraint, ...] = ()  # allow no more together, though each by itself does; `constraint` is a part
+
+    @property
+    def named(self) -> Constraint:
+        """The first constraint of `together` that is written as one; there is always one."""
+        return next(constraint for constraint in self.together if constraint.index >= 0)
 
 
 class Room(Protocol):
@@ -35,6 +41,13 @@ class Room(Protocol):
         Return the required anti-affinity of its Pods against each other, as constraints with one Pod per domain.
 
         Each is as a constraint with fewer domains than minDomains: the minimum stays 0.
+        """
+
+    def joint_limit(self, constraints: Iterable[Constraint]) -> Bound | None:
+        """
+        Return the constraints that together never let in all replicas, in any order and whatever room there is.
+
+        `number` has the Pods that run.  None if all may fit, if they are placed anew, or if those that run stay.
         """
 
     def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from webhook.findings.finding import Finding
 from webhook.kubernetes.fields import FieldPath, path_text
 from webhook.kubernetes.reader import printable
+from webhook.spread.constraint import Constraint
 
 # Limits are in characters.
 HELP_LIMIT = 120
@@ -220,6 +221,16 @@ def worded(
     about = object_name(about)
     warned = warnings(warning, about, noticed, "" if denying else help_line)
     return FindingTexts(denial(denying, about, help_line), warned, summary(findings))
+
+
+def constraint_names(constraints: Sequence[Constraint]) -> str:
+    """Return constraints as `constraints 0 and 1`; one without an index stands for podAntiAffinity."""
+    indices = [str(constraint.index) for constraint in constraints if constraint.index >= 0]
+    noun = "constraint" if len(indices) == 1 else "constraints"
+    *first, last = [f"{noun} {indices[0]}", *indices[1:]]
+    if any(constraint.index < 0 for constraint in constraints):
+        first, last = [*first, last], "podAntiAffinity"
+    return f"{', '.join(first)} and {last}"
 
 
 def some(names: Iterable[str], most: int = 3) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.room import Bound
 from webhook.findings.rule import SURGES, Also, Nature, Need, Subject, rule
+from webhook.findings.wording import constraint_names
 from webhook.kubernetes.fields import as_mapping
 from webhook.kubernetes.update_strategies import read_deployment_strategy
 from webhook.spread.constraint import Constraint
@@ -108,6 +109,8 @@ def _constraints(subject: Subject) -> Iterator[Constraint]:
 
 
 def _why(bound: Bound) -> str:
+    if bound.together:
+        return f"{constraint_names(bound.together)} together allow no Pod more"
     if bound.constraint is None:
         return "host ports of Pods or lack of room exclude every node" if bound.kept_off else "no node has room"
     key = bound.constraint.topology_key.rpartition("/")[2]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.room import Bound
 from webhook.findings.rule import Nature, Need, Subject, rule
-from webhook.findings.wording import number_of, some
+from webhook.findings.wording import constraint_names, number_of, some
 from webhook.kubernetes.kinds import BATCH
 from webhook.kubernetes.reader import brief
 from webhook.spread.constraint import HARD, HONOR
@@ -19,7 +19,13 @@ from webhook.spread.nodes import NodeSet
     severity=Severity.WARNING,
     fix="run evenkeel explain, which tries changes",
     where=(HARD, Need.LABELS, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
-    yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
+    yields_to=(
+        "contradicting-constraints",
+        "pinned-domain",
+        "tainted-domain",
+        "too-few-domains",
+        "unknown-topology-key",
+    ),
     bad="""
     replicas: 6
     containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]
@@ -112,6 +118,10 @@ def _cause(subject: Subject, bound: Bound, running: int) -> Cause:
     how_many = f"at most {fitting} of {replicas} replicas fit now"
     if not fitting:
         how_many = f"none of {replicas} replicas fits now"
+    if bound.together:
+        message = f"{how_many}: {constraint_names(bound.together)} together allow no more, as Pods lie now"
+        path = subject.at(bound.named, "maxSkew")
+        return Cause(path, message, f"room for {number_of(fitting, 'replica')}", f"room for {replicas}")
     if constraint is None:
         return _without_room(subject, bound, how_many, fitting)
     if not bound.scarce:
