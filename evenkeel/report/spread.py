@@ -14,6 +14,7 @@ from typing import NamedTuple
 from evenkeel.placement.created_pods import PodCreation
 from evenkeel.placement.single_domain import why_single
 from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
+from evenkeel.report.forced_skew import least_skew
 from evenkeel.report.inventory import Inventory, LiveWorkload, key_of, named
 from evenkeel.scheduler.framework import usable_nodes
 from evenkeel.scheduler.pod_counts import LabelSet, PodGroup
@@ -47,6 +48,8 @@ class Spread:
     makers: Mapping[ObjectKey, int]  # the workloads whose Pods it counts, and how many
     own: ObjectKey  # its workload
     single: str  # why its Pods can run in one domain only; "" if they may run in several
+    # The smallest skew that hard constraints allow, if that is more than maxSkew; else maxSkew.
+    least_skew: int
 
     @property
     def shared(self) -> Mapping[str, int]:
@@ -66,8 +69,13 @@ class Spread:
 
     @property
     def excess(self) -> int:
-        """How far the skew is beyond maxSkew; 0 if it is not, or is not known."""
-        return max(0, (self.skew or 0) - self.constraint.max_skew)
+        """How far the skew is beyond maxSkew, or what hard constraints force; 0 if it is not, or is not known."""
+        return max(0, (self.skew or 0) - self.least_skew)
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether hard constraints force a skew beyond maxSkew."""
+        return self.least_skew > self.constraint.max_skew
 
 
 class ZoneLoss(NamedTuple):
@@ -186,7 +194,10 @@ class Spreading:
         }
         snapshot = replace(self._snapshot, pods={workload.ref.namespace: matching})
         cycle = replace(cycle, pod=replace(cycle.pod, mounts=NO_MOUNTS), snapshot=snapshot)  # Each Pod has its own.
-        for counted in count_each(cycle):
+        all_counted = count_each(cycle)
+        hard = [counted for counted in all_counted if counted.constraint.hard]
+        for counted in all_counted:
+            max_skew = counted.constraint.max_skew
             makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
             unlabelled, excluded, closed = self._nodes(cycle, counted.constraint)
             only = only_domain(cycle.reach, counted.constraint, labelled_for(cycle, counted.constraint))
@@ -201,6 +212,7 @@ class Spreading:
                 makers=makers,
                 own=key_of(workload),
                 single=why_single(counted.constraint.topology_key, only) if only is not None else "",
+                least_skew=max_skew if counted.constraint.hard else least_skew(counted, hard, cycle.snapshot.nodes),
             )
 
     def _of(self, namespace: str) -> _NamespacePods:

@@ -221,7 +221,9 @@ def skew_words(spread: Spread) -> str:
     """Return the skew against maxSkew."""
     if spread.skew is None:
         return NOT_KNOWN
-    words = f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"
+    words = (
+        f"{spread.skew:,} {'>' if spread.skew > spread.constraint.max_skew else 'of'} {spread.constraint.max_skew:,}"
+    )
     return Styled(Look.WARNING if spread.excess else "", words)
 
 
@@ -260,6 +262,8 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
     if shared := spread.shared:
         named = [f"{name} ({number:,})" for name, number in shared.items()]
         yield f"{key}: also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
+    if spread.is_forced:
+        yield f"{key}: a hard constraint allows no smaller skew than {spread.least_skew:,} for so many Pods"
     if spread.closed and spread.constraint.hard:
         counts = "counts as a domain" if len(spread.closed) == 1 else "count as domains"
         closed = first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)
@@ -490,7 +494,7 @@ def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
         "template": spread.template,
         **fields(constraint, "topology_key", "max_skew", "min_domains", "hard"),
         "selector": str(constraint.selector),
-        **fields(spread, "source", "skew"),
+        **fields(spread, "source", "skew", "least_skew"),
         "spreadsNothing": idle or None,
         **_counted_json(spread),
     }
