@@ -15,10 +15,12 @@ from evenkeel.simulate.frameworks_at_start import FrameworksAtStart
 from evenkeel.simulate.sampling import in_tree_order
 from evenkeel.simulate.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
 from webhook.kubernetes.names import ZONE
+from webhook.spread.known_taints import Owner, is_set_by_controller, known_taint
 from webhook.spread.nodes import NodeSet
 from webhook.spread.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
 
 LOST = (Taint(UNREACHABLE_KEY, "", NO_SCHEDULE), Taint(UNREACHABLE_KEY, "", NO_EXECUTE))
+APART = {Owner.VIRTUAL, Owner.SYSTEM}  # of taints of nodes that new ones are hardly like
 MOST_NODES_NAMED = 10
 
 
@@ -129,14 +131,16 @@ def _with_more(ground: Ground, step: Step) -> Ground:
     """
     Add nodes, for one zone after the other.
 
-    Each is modelled on an existing node that is reachable, has the most of the step's labels, and is not cordoned.
+    Each is modelled on an existing node that is reachable, is no virtual or system node, has the most of the step's
+    labels, and is not cordoned.
     """
     if not ground.order:
         raise StepError(f"{step.text}: the cluster has no node from which to copy a new one")
 
-    def unlikeness(node: SchedulerNode) -> tuple[bool, int, bool]:
+    def unlikeness(node: SchedulerNode) -> tuple[bool, bool, int, bool]:
+        owners = {known.owner for taint in node.taints if (known := known_taint(taint.key)) is not None}
         shared = sum(node.labels.get(key) == value for key, value in step.labels.items())
-        return node.name in ground.lost, -shared, node.unschedulable
+        return node.name in ground.lost, bool(owners & APART), -shared, node.unschedulable
 
     least_unlike = min(map(unlikeness, ground.order))
     models = in_tree_order(node for node in ground.order if unlikeness(node) == least_unlike)
@@ -149,5 +153,6 @@ def _with_more(ground: Ground, step: Step) -> Ground:
 
 
 def _named(model: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
-    """Return a new node like the model, but neither lost nor cordoned."""
-    return another(model, name, labels, tuple([taint for taint in model.taints if taint not in (*LOST, CORDONED)]))
+    """Return a new node like the model, without what a controller or a cordon has set on that."""
+    taints = tuple([taint for taint in model.taints if not is_set_by_controller(taint.key)])
+    return another(model, name, labels, taints)

@@ -8,6 +8,8 @@ from evenkeel.scheduler.snapshot import from_objects
 from evenkeel.simulate.node_changes import LOST, after, first_ground
 from evenkeel.simulate.step import StepError, parse_step
 from tests.support.build import HOSTNAME, ZONE
+from tests.support.placing import INFRA
+from tests.support.placing import node as made_node
 from tests.support.simulated import nodes
 from webhook.kubernetes.features import LATEST
 from webhook.spread.taints import CORDONED
@@ -74,6 +76,18 @@ def test_new_nodes_are_like_those_of_their_domain():
     assert {HOSTNAME: "new-1", ZONE: "a", "pool": "new"} == node.labels
     assert (False, ()) == (node.unschedulable, node.taints)
     assert node.allocatable == found.nodes.get("a2").allocatable
+
+
+def test_new_nodes_are_no_virtual_or_system_nodes_and_have_no_taint_of_a_controller():
+    there = [
+        made_node("f1", "a", taints=[{"key": "eks.amazonaws.com/compute-type", "effect": "NoSchedule"}]),
+        made_node("cp1", "b", taints=[{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]),
+        made_node("z1", "z", taints=[INFRA, {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]),
+    ]
+    added = ground("add=2", f"add=1,{ZONE}=b", objects=there).order[-3:]
+
+    assert ["z", "z", "b"] == [node.labels[ZONE] for node in added]
+    assert [["dedicated=infra:NoSchedule"]] * 3 == [[str(taint) for taint in node.taints] for node in added]
 
 
 def test_new_nodes_without_a_zone_come_to_each_zone_in_turn():
