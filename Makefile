@@ -16,10 +16,11 @@ QUICK := $(addprefix tests/,rules findings policy policy_test admission kubernet
 MANY := --hypothesis-profile many
 
 tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)
+last_release = $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
 
 .PHONY: help run quick test test-all browser controlplane helm e2e simulate-check cert-manager-check demo transcripts oracle \
-	oracle-diff fuzz bench bench-peers lint docs image images image-check lock release release-check clean
+	oracle-diff fuzz bench bench-peers lint lint-compare docs image images image-check lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -112,8 +113,12 @@ lock: .venv/release ## rewrite the locked requirements from setup.cfg and pyproj
 release: .venv/release helm ## build wheel, sdist, one file, chart, SBOM and checksums in build/release; KEY= signs, URL= is where they go
 	@$(PYTHON) -m tests.release.build build/release $(if $(KEY),--key $(KEY)) $(if $(URL),--url $(URL))
 
-release-check: .venv/release helm ## build a release, install it by the lock, and use it
+release-check: .venv/release helm ## build a release, install it by the lock, use it, and print what its lint finds beside BESIDE
 	@$(PYTHON) -m pytest -q tests/release
+	@$(PYTHON) -m tests.release.lint_compared $(or $(BESIDE),$(last_release))
+
+lint-compare: .venv/test ## print the findings of lint that differ from those of the commit BESIDE, in the examples and fixtures or in FOLDERS
+	@$(PYTHON) -m tests.release.lint_compared $(or $(BESIDE),$(last_release)) $(FOLDERS)
 
 image: ## build the images of the webhook and of the tools for this machine; needs Docker with BuildKit; BASE= is their base
 	@docker build $(of_image) --tag $(tag) .

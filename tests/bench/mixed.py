@@ -8,12 +8,10 @@ Nodes differ in size, taints, disks and racks; workloads in constraints, affinit
 
 from __future__ import annotations
 
-import io
 import os
 import resource
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from compileall import compile_dir
@@ -26,6 +24,7 @@ from tests.bench.reviews import machine
 from tests.support import ROOT
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
 from tests.support.claims import EBS, claim, csi_node, storage_class, using, volume
+from tests.support.commits import OURS, checked_out
 from tests.support.dump_file import write_dump
 
 COPIES, NODES, WORKLOADS, REPLICAS = 9, 260, 60, 39
@@ -173,19 +172,6 @@ def rows(trees: Sequence[Path], folder: Path) -> Iterator[str]:
     for name, words in commands.items():
         figures = " | ".join(f"{figure:.1f} s" for tree in trees for figure in taken(tree, [*words, *dump]))
         yield f"| `evenkeel {' '.join(words)}` | {figures} | {BOUNDS[name]} s |"
-
-
-OURS = ("certs", "evenkeel", "webhook")  # Not all commits have each.
-
-
-def checked_out(commit: str, folder: Path) -> Path:
-    """The code of a commit."""
-    listed = subprocess.run(["git", "ls-tree", "--name-only", commit, *OURS], cwd=ROOT, check=True, capture_output=True)
-    command = ["git", "archive", commit, *listed.stdout.decode().split()]
-    archive = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
-    return folder
 
 
 def main(commits: Sequence[str]) -> None:
