@@ -10,18 +10,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from evenkeel.admit.api_server import BAD_REQUEST, Refusal, refusal
 from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import as_list, as_mapping, children, pointer_parts, value_at, with_value
-from webhook.kubernetes.kinds import BUILT_IN_KINDS, CONSTRAINTS_PATH, FIELD, Kind, find_kinds
+from webhook.kubernetes.kinds import CONSTRAINTS_PATH, FIELD, Kind, find_kinds
 from webhook.kubernetes.labels import labels_of
 from webhook.kubernetes.names import TOPOLOGY_LABELS
-from webhook.kubernetes.workload import parse_workloads
 from webhook.spread.constraint import as_stored
-from webhook.spread.validation import validate
 
 NEW_UID = "new"
 _OWN_FIELDS = ("topologyKey", "whenUnsatisfiable", "maxSkew")
@@ -35,22 +34,29 @@ class Applied(NamedTuple):
     mutate: Decision
     validate: Decision
     stored: Mapping[str, object]  # the object as it would be stored if it is allowed
-    refused_by_api_server: bool
+    refusal: Refusal | None  # by kube-apiserver itself, before it asks /validate
     kind: Kind | None  # None for a kind that is not judged
     passed_over: bool = False  # the kind is not judged, but the object has constraints somewhere
     unsent: bool = False  # the API server sends nothing from this namespace
     unjudged: str = ""  # why nothing of the request is judged
 
     @property
+    def refused(self) -> bool:
+        """Whether kube-apiserver itself refuses it: it decodes before /mutate, and validates after it."""
+        return self.refusal is not None and (self.mutate.allowed or self.refusal.reason == BAD_REQUEST)
+
+    @property
     def denied_by(self) -> str | None:
-        """The phase that denies it, None if it is allowed."""
+        """The phase of the webhook that denies it, None if neither does."""
         if not self.mutate.allowed:
             return MUTATE
         return None if self.validate.allowed else VALIDATE
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of both answers; /validate is not asked after /mutate has denied."""
+        """The warnings of both answers; /validate is not asked after /mutate or kube-apiserver itself has denied."""
+        if self.refused:
+            return ()
         return self.mutate.warnings if self.denied_by == MUTATE else (*self.mutate.warnings, *self.validate.warnings)
 
     @property
@@ -86,14 +92,14 @@ def dry_run(
     kinds = find_kinds(obj, terms.policy.kinds)
     kind, updated = kinds[0] if kinds else None, old is not None
     if kind is not None and request.namespace in never_sent:
-        refused = _refused_by_api_server(obj, terms.features)
-        return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
+        stored, refused = _stored(obj, terms.features), refusal(obj, terms.features)
+        return Applied(obj, updated, ALLOWED, ALLOWED, stored, refused, kind, unsent=True)
     mutate = review(request, terms)
     mutated = patched(obj, mutate.patch)
-    stored, refused = _stored(mutated, terms.features), _refused_by_api_server(mutated, terms.features)
+    stored, refused = _stored(mutated, terms.features), refusal(mutated, terms.features)
     request = _request(mutated if refused else stored, old, VALIDATE, terms, namespace, user)
     validate = review(request if refused or updated else _created(request), terms)
-    refused = refused and validate.outcome is not Outcome.NOT_JUDGED
+    refused = None if validate.outcome is Outcome.NOT_JUDGED else refused
     passed_over = kind is None and mentions_constraints(obj)
     return Applied(obj, updated, mutate, validate, stored, refused, kind, passed_over)
 
@@ -164,20 +170,6 @@ def _holds_constraints(value: object) -> bool:
 def is_constraint(value: object) -> bool:
     """Return whether a value has a field of a constraint; the schema of constraints has objects in place of values."""
     return isinstance(value, dict) and any(isinstance(value.get(name), str | int) for name in _OWN_FIELDS)
-
-
-def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:
-    """Return whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
-    return any(
-        validate(
-            workload.raw_constraints,
-            workload.labels,
-            workload.path,
-            merged=workload.stored or not workload.is_pod,
-            features=features,
-        )
-        for workload in parse_workloads(obj, BUILT_IN_KINDS)
-    )
 
 
 def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
+from evenkeel.admit.api_server import API_SERVER, Refusal
 from evenkeel.admit.dry_run import Applied, mentions_constraints
 from evenkeel.terminal.json_forms import fields, finding_json, skipped_json
+from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.request import VALIDATE
 from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.kubernetes.fields import as_mapping, value_at
+from webhook.kubernetes.fields import as_mapping, path_text, value_at
 from webhook.kubernetes.kinds import KINDS, find_kinds
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.kubernetes.operators import with_operators
@@ -22,6 +24,8 @@ from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.scalars import resolve
 from webhook.manifests.configurations import NAME, enforced_entry_name, entry_name
 from webhook.policy.policy import Policy
+
+STDIN = {"-": "STDIN"}  # as kubectl names it
 
 
 def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
@@ -35,6 +39,12 @@ def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
 
 
 def _kubectl(applied: Applied, file: str) -> Iterator[str]:
+    attempt = (
+        f'error when {"patching" if applied.updated else "creating"} "{one_line(STDIN.get(file, file), LINE_LIMIT)}"'
+    )
+    if applied.refused and applied.refusal is not None:
+        yield from _refused(applied, applied.refusal, attempt)
+        return
     answer = applied.answer
     yield from warnings(applied)
     if applied.denied_by is None:
@@ -44,14 +54,26 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
         yield f"{title(applied.obj)} {verb}"
         return
     status = answer.status or {}
-    attempt = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
     entry = entry_name(applied.kind) if applied.kind is not None else ""
     webhook = f'admission webhook "{entry}" denied the request'
     yield f"Error from server ({status.get('reason')}): {attempt}: {webhook}: {status.get('message')}"
 
 
+def _refused(applied: Applied, refusal: Refusal, attempt: str) -> Iterator[str]:
+    """Yield what kubectl prints of an error of kube-apiserver itself, then a line for what to write at each field."""
+    yield from warnings(applied)
+    ref = ObjectRef.of(applied.obj)
+    yield from (one_line(line, 2 * LINE_LIMIT) for line in refusal.printed(ref, attempt).split("\n"))
+    fixes = (
+        f"{path_text(finding.path)}: {finding.fix}"
+        for finding in applied.validate.findings
+        if finding.rejected_by_api_server
+    )
+    yield from (one_line(f"  {fix}", LINE_LIMIT) for fix in filter(None, (refusal.selector, *fixes)))
+
+
 def warnings(applied: Applied) -> Iterator[str]:
-    """Yield the warnings of both answers, as kubectl prints them."""
+    """Yield the warnings of the answers, as kubectl prints them."""
     yield from (f"Warning: {warning}" for warning in applied.warnings)
 
 
@@ -71,12 +93,10 @@ def _more(applied: Applied) -> Iterator[str]:
         yield f"not sent: the API server sends the webhook nothing from {' or '.join(SYSTEM_NAMESPACES)}"
     if namespace := applied.answer.unknown_labels_of:
         yield f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}"
-    if applied.refused_by_api_server:
-        yield "note: kube-apiserver refuses this itself, with its own message, before it calls /validate"
     if applied.passed_over:
         yield _passed_over(applied.obj)
     reasons: dict[str, list[str]] = {}
-    for skipped in applied.validate.skipped:
+    for skipped in () if applied.refused else applied.validate.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
     yield from (f"skipped: {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
 
@@ -93,7 +113,7 @@ def _passed_over(obj: Mapping[str, object]) -> str:
 
 
 def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
-    if applied.denied_by != VALIDATE or applied.kind is None:
+    if applied.refused or applied.denied_by != VALIDATE or applied.kind is None:
         return
     if entry := enforced_entry_name(policy, applied.kind, mentions_constraints(applied.stored)):
         yield "note: judged as if a person sent it, and not a controller"
@@ -122,10 +142,10 @@ def as_json(applied: Applied) -> str:
                 "namespace": metadata.get("namespace"),
                 "name": metadata.get("name"),
             },
-            "allowed": applied.denied_by is None,
-            "deniedBy": applied.denied_by,
-            "outcome": applied.outcome,
-            "status": applied.answer.status,
+            "allowed": not applied.refused and applied.denied_by is None,
+            "deniedBy": API_SERVER if applied.refused else applied.denied_by,
+            "outcome": Outcome.DENIED if applied.refused else applied.outcome,
+            "status": _status(applied),
             "warnings": applied.warnings,
             "patch": applied.mutate.patch,
             "defaulted": _defaulted(defaulted) if applied.mutate.patch else None,
@@ -140,6 +160,12 @@ def as_json(applied: Applied) -> str:
             "auditAnnotations": {**applied.mutate.audit_annotations, **applied.validate.audit_annotations},
         }
     )
+
+
+def _status(applied: Applied) -> Mapping[str, object] | None:
+    if applied.refused and applied.refusal is not None:
+        return applied.refusal.status(ObjectRef.of(applied.obj))
+    return applied.answer.status
 
 
 def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | None:

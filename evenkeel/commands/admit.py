@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         required=True,
         action="append",
-        help="a file with objects or AdmissionReviews, or - for standard input; repeatable",
+        help="a file with objects or AdmissionReviews, a folder of these, or - for standard input; repeatable",
     )
     inputs.add_namespace_argument(parser, "the namespace of objects without one")
     parser.add_argument("--old", metavar="FILE", help="the object before the change; the request is then an update")
@@ -62,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can be read only once")
-    requests = [(file, review) for file in args.filename for review in _requests(file, args)]
+    files = [file for name in args.filename for file in inputs.files(name)]
+    requests = [(file, review) for file in files for review in _requests(file, args)]
     old_objects = inputs.objects(args.old) if args.old is not None else None
     old = {identity_of(obj, args.namespace): obj for obj in old_objects} if old_objects is not None else None
     source = sources.source(args)
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
                 mutate=ALLOWED,
                 validate=ALLOWED,
                 stored=obj,
-                refused_by_api_server=False,
+                refusal=None,
                 kind=None,
                 unjudged=unjudged,
             )
@@ -97,8 +98,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _fails(applied: Applied, fail_on: Severity) -> bool:
     """Return whether an object is denied, or else has a finding at or above `fail_on`: an error alone need not deny."""
-    if applied.denied_by is not None or fail_on is Severity.ERROR:
-        return applied.denied_by is not None
+    denied = applied.refused or applied.denied_by is not None
+    if denied or fail_on is Severity.ERROR:
+        return denied
     return any(finding.severity.rank <= fail_on.rank for finding in applied.answer.findings)
 
 
@@ -141,7 +143,7 @@ def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> N
     elif output == "text":
         print(render.text(applied, file, policy))
     else:
-        unstored = applied.denied_by or applied.unjudged
+        unstored = applied.refused or applied.denied_by or applied.unjudged
         lines = render.text(applied, file, policy) if unstored else "\n".join(render.warnings(applied))
         print(lines, end="\n" if lines else "", file=sys.stderr)
         print("" if unstored else render.as_yaml(applied), end="")

@@ -114,10 +114,10 @@ def objects_of(names: Sequence[str]) -> list[Mapping[str, object]]:
     """Return every Kubernetes object in several files and folders, of which one may be `-`."""
     if names.count("-") > 1:
         raise UsageError("-f: standard input can be read only once")
-    return [obj for name in names for file in _files(name) for obj in objects(file)]
+    return [obj for name in names for file in files(name) for obj in objects(file)]
 
 
-def _files(name: str) -> list[str]:
+def files(name: str) -> list[str]:
     """Return the manifests in a folder and in those below it, but for hidden ones; of a file its own name."""
     folder = Path(name)
     if not (name and folder.is_dir()):

@@ -133,7 +133,7 @@ def test_what_is_never_sent_is_not_judged(namespace):
     obj = workload("Deployment", INVALID, namespace=namespace)
     found = applied(obj, namespace="kube-system", never_sent=["kube-system"])
 
-    assert (True, True) == (found.unsent, found.refused_by_api_server)
+    assert (True, True) == (found.unsent, found.refused)
     assert (ALLOWED, ALLOWED, None) == (found.mutate, found.validate, found.denied_by)
     assert not applied(obj | {"metadata": {"name": "web", "namespace": "shop"}}, never_sent=["kube-system"]).unsent
 
@@ -164,7 +164,7 @@ ROLLOUT = workload("Rollout", INVALID) | {"apiVersion": "argoproj.io/v1alpha1"}
     ids=["a Pod", "a template", "what is valid", "a custom resource", "what nobody judges"],
 )
 def test_what_kube_apiserver_refuses_by_itself(obj, refused):
-    assert refused == applied(obj).refused_by_api_server
+    assert refused == applied(obj).refused
 
 
 SCHEMA = {"kind": "CustomResourceDefinition", "spec": {"topologySpreadConstraints": {"type": "array"}}}

@@ -82,10 +82,7 @@ CASES = [
             pod(INVALID),
             rules="{earlyAnswer: true, rules: {empty-selector: {severity: error, enforced: true}}}",
         ),
-        (
-            DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew",
-            "  note: kube-apiserver refuses this itself",
-        ),
+        (DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew",),
     ),
     Case("warned", partial(applied, pod(MISSES)), ("Warning: Pod shop/web-1: ", "pod/web-1 created")),
     Case(
@@ -107,7 +104,10 @@ CASES = [
     Case(
         "refused by kube-apiserver",
         partial(applied, pod(INVALID), rules="{enforcement: Audit}"),
-        ("pod/web-1 created", "  note: kube-apiserver refuses this itself"),
+        (
+            'The Pod "web-1" is invalid: spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater',
+            "  spec.topologySpreadConstraints[0].maxSkew: set maxSkew to 1",
+        ),
     ),
     Case(
         "of an operator that the policy does not name",

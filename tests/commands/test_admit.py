@@ -206,34 +206,84 @@ def test_the_answer_is_that_of_the_version(run, case):
     }
 
 
-REFUSES = "  note: kube-apiserver refuses this itself, with its own message, before it calls /validate"
+AT = "spec.template.spec.topologySpreadConstraints"
+REFUSED = [
+    (pod(constraint(maxSkew=0)), "1.34", f'The Pod "web-1" is invalid: {AT[14:]}[0].maxSkew: Invalid value: 0: '),
+    (workload("Deployment", constraint(maxSkew=0)), "1.34", f'The Deployment "web" is invalid: {AT}[0].maxSkew: '),
+    (workload("Deployment", TWICE), "1.33", f'The Deployment "web" is invalid: {AT}[0].matchLabelKeys[0]: '),
+    (workload("Deployment", TWICE), "1.34", DENIES % "creating"),  # it takes the template, and refuses each of its Pods
+    (
+        workload("Rollout", constraint(maxSkew=0)) | {"apiVersion": "argoproj.io/v1alpha1"},
+        "1.34",
+        "Error from server (",
+    ),
+    (pod(TWICE), "1.34", 'The Pod "web-1" is invalid: '),
+    (STORED | {"spec": {"topologySpreadConstraints": [*KEPT, EMPTY | {"topologyKey": "rack"}]}}, "1.34", "Error from"),
+    (DENIED, "1.34", DENIES % "creating"),
+    (
+        workload("Deployment", constraint(), labels={"app": "db"}),
+        "1.34",
+        'The Deployment "web" is invalid: spec.template.m',
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("given", "version", "noted"),
-    [
-        (pod(constraint(maxSkew=0)), "1.34", True),
-        (workload("Deployment", constraint(maxSkew=0)), "1.34", True),
-        (workload("Deployment", TWICE), "1.33", True),
-        (workload("Deployment", TWICE), "1.34", False),  # it takes the template, then refuses each of its Pods
-        (workload("Rollout", constraint(maxSkew=0)) | {"apiVersion": "argoproj.io/v1alpha1"}, "1.34", False),
-        (pod(TWICE), "1.34", True),
-        (STORED | {"spec": {"topologySpreadConstraints": [*KEPT, EMPTY | {"topologyKey": "rack"}]}}, "1.34", False),
-        (DENIED, "1.34", False),
-    ],
-)
-def test_it_notes_what_the_api_server_refuses_by_itself(run, given, version, noted):
+@pytest.mark.parametrize(("given", "version", "printed"), REFUSED)
+def test_what_the_api_server_refuses_by_itself_is_its_own_error(run, given, version, printed):
     code, out, _ = run(f"admit -f new --kubernetes-version {version}", new=given)
+    answer = json.loads(run(f"admit -f new -o json --kubernetes-version {version}").out)
+    itself = not printed.startswith("Error from")
 
-    assert (1, noted) == (code, REFUSES in out.splitlines())
+    assert (1, True) == (code, out.startswith(printed))
+    assert itself == ("evenkeel" not in out.splitlines()[0])
+    assert ("kube-apiserver" if itself else "validate") == answer["deniedBy"]
+    assert (422 if itself else 403, False, "denied") == (answer["status"]["code"], answer["allowed"], answer["outcome"])
 
 
-def test_it_notes_that_too_where_evenkeel_itself_only_warns_or_is_silenced(run):
-    warns, silenced = constraint(maxSkew=0), {"annotations": {"evenkeel.dev/ignore": "invalid-constraint"}}
+def test_what_to_write_is_on_a_line_of_its_own(run):
+    given = workload("Deployment", constraint(maxSkew=0, whenUnsatisfiable="Never"), labels={"app": "db"})
+    lines = run("admit -f new", new=given).out.splitlines()
 
-    for given, policy in ((pod(warns), POLICY | {"enforcement": "Warn"}), (pod(warns, **silenced), POLICY)):
-        code, out, _ = run("admit -f new --policy policy", new=given, policy=policy)
-        assert (0, True) == (code, REFUSES in out.splitlines())
+    assert [
+        "The Deployment",
+        "* spec.template.metadata.labels",
+        f"* {AT}[0].maxSkew",
+        f"* {AT}[0].whenUnsatisfiable",
+    ] == [line.partition(":")[0].partition(' "')[0] for line in lines[:4]]
+    assert "  spec.template.metadata.labels: write app=web, or select app=db in spec.selector" == lines[4]
+    assert [f"  {AT}[0].maxSkew", f"  {AT}[0].whenUnsatisfiable"] == [line.partition(": ")[0] for line in lines[5:]]
+
+
+@pytest.mark.parametrize("policy", [POLICY | {"enforcement": "Warn"}, POLICY])
+def test_the_api_server_refuses_whatever_the_policy_says(run, policy):
+    silenced = pod(constraint(maxSkew=0), annotations={"evenkeel.dev/ignore": "invalid-constraint"})
+    code, out, _ = run("admit -f new --policy policy", new=silenced, policy=policy)
+
+    assert (1, True) == (code, out.startswith('The Pod "web-1" is invalid: '))
+    assert "Warning" not in out
+    yaml_of = run("admit -f new -o yaml --policy policy")
+    assert (1, "", True) == (yaml_of.code, yaml_of.out, "is invalid: " in yaml_of.err)
+
+
+def test_a_wrong_type_is_refused_before_the_webhook_is_asked(run):
+    listed = workload("Deployment")
+    listed["spec"]["template"]["spec"]["topologySpreadConstraints"] = constraint()
+    code, out, _ = run("admit -f new", new=listed)
+
+    assert (1, True) == (
+        code,
+        out.startswith('Error from server (BadRequest): error when creating "new": Deployment in '),
+    )
+    assert f'  {AT}: put "- " before maxSkew, so that it is a list' == out.splitlines()[1]
+
+
+def test_a_folder_is_admitted_file_by_file(run, tmp_path):
+    (tmp_path / "apps" / "deep").mkdir(parents=True)
+    files = {"apps/a.yaml": WARNED, "apps/deep/b.yaml": DENIED, "apps/notes.txt": "no manifest"}
+    code, out, _ = run("admit -f apps", **files)
+
+    assert (1, True) == (code, 'error when creating "apps/deep/b.yaml": ' in out)
+    assert "statefulset.apps/db created" in out.splitlines()
 
 
 def test_a_policy_changes_the_answer(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -214,15 +215,33 @@ def test_what_the_api_server_warns_of_is_not_said_twice(plane, running, namespac
     assert [1, 1] == [sum(f"{key} is deprecated since v1.17" in line for line in said) for key in keys]
 
 
-def test_what_the_api_server_refuses_it_refuses_first(plane, running, namespace):
-    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}))
+def refused(namespace):
+    """Objects that the API server refuses itself, before it asks the webhook."""
+    mistyped = deployment(namespace)
+    mistyped["spec"]["template"]["spec"][FIELD] = constraint()
+    several = (constraint(maxSkew=0, whenUnsatisfiable="Never"), constraint(minDomains=0), EMPTY)
+    return [
+        deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}),
+        deployment(namespace, *several),
+        of("Pod", namespace, constraint(maxSkew=0)),
+        of("CronJob", namespace, constraint(maxSkew="0")),
+        mistyped,
+        *(of(kind, namespace, EMPTY, labels={"app": "x", "b": "c"}) for kind in (*SELECTING, "DaemonSet")),
+    ]
 
-    assert output == (
-        1,
-        "",
-        'The Deployment "web" is invalid: spec.template.spec.topologySpreadConstraints[0].maxSkew: '
-        "Invalid value: 0: must be greater than zero\n",
-    )
+
+def test_what_the_api_server_refuses_it_refuses_first_and_admit_says_the_same(
+    plane, running, namespace, capsys, monkeypatch
+):
+    for made in refused(namespace):
+        output = plane.kubectl("apply", "-f", "-", stdin=json.dumps(made))  # of a List, kubectl itself checks types
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(made).encode())))
+        code = main(["admit", "-f", "-"])
+        lines = capsys.readouterr().out.splitlines(keepends=True)
+
+        assert (1, 1, "") == (output.code, code, output.stdout)
+        assert output.stderr == "".join(line for line in lines if not line.startswith("  "))
+        assert "evenkeel" not in output.stderr
 
 
 @pytest.mark.parametrize("name", ["topologySpreadConstraint", "TopologySpreadConstraints"])

@@ -35,7 +35,7 @@ class Bad(NamedTuple):
 FINE = {"new": pod(constraint())}
 BAD = [
     Bad("a missing file", "admit -f none", "none: No such file or directory"),
-    Bad("a folder", "admit -f .", ".: Is a directory"),
+    Bad("a folder without manifests", "admit -f .", "-f .: found no file that ends in .yaml, .yml, .json"),
     Bad("a file that is no text", "admit -f new", "new: is not UTF-8", {"new": b"\xff"}),
     Bad("a file cut in a character", "admit -f new", "new: is not UTF-16-LE", {"new": b"\xff\xfea"}),
     Bad("broken YAML", "admit -f new", "new: line 2, column 1: did not find expected ',' or ']'", {"new": "a: [1"}),
@@ -130,7 +130,7 @@ def test_standard_input_is_read_for_a_dash():
     broken = script("admit", "-f", "-", input="\udcff", errors="surrogateescape")
 
     assert (1, "") == (denied.returncode, denied.stderr)
-    assert 'error when creating "-"' in denied.stdout
+    assert 'error when creating "STDIN"' in denied.stdout
     assert (2, "evenkeel: -: is not UTF-8\n") == (broken.returncode, broken.stderr)
 
 

@@ -211,7 +211,7 @@ def _cause(error: FieldError, subject: Subject, repairs: Repairs) -> Cause:
         fix = repairs.of_absent_key(_constraint(path, subject))
     elif path == subject.workload.path and isinstance(error.value, dict) and error.value:
         first_field = next(iter(error.value))
-        fix = f'put "- " before {first_field}: it is a list' if str(first_field).isalnum() else fix
+        fix = f'put "- " before {first_field}, so that it is a list' if str(first_field).isalnum() else fix
     elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)
     return Cause(path, message, value, wanted, fix, edit, extents=(0,))

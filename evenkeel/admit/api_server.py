@@ -1,0 +1,194 @@
+"""
+What kube-apiserver itself says of an object that it refuses, before it asks /validate.
+
+    Deployment ──refusal──> Refusal("Invalid", 'spec.….maxSkew: Invalid value: 0: must be greater than zero')
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.kubernetes.features import Features
+from webhook.kubernetes.fields import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TYPE_INVALID,
+    FieldError,
+    FieldPath,
+    path_text,
+)
+from webhook.kubernetes.kinds import BUILT_IN_KINDS, FIELD
+from webhook.kubernetes.reader import Reader
+from webhook.kubernetes.references import ObjectRef
+from webhook.kubernetes.workload import Workload, parse_workloads
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import LabelSelector, Match, as_selector
+from webhook.spread.validation import REPEATED, on_stored_pod, selector_errors, validate
+
+API_SERVER = "kube-apiserver"
+BAD_REQUEST, INVALID_OBJECT = "BadRequest", "Invalid"  # reasons of a metav1.Status
+_CODES = {BAD_REQUEST: 400, INVALID_OBJECT: 422}
+# upstream: field/errors.go:ErrorType.String
+_TYPE_WORDS = {
+    INVALID: "Invalid value",
+    REQUIRED: "Required value",
+    FORBIDDEN: "Forbidden",
+    NOT_SUPPORTED: "Unsupported value",
+    DUPLICATE: "Duplicate value",
+}
+_WITHOUT_VALUE = (REQUIRED, FORBIDDEN)
+_SELECTING = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
+# upstream: validation.go:validateTopologySpreadConstraints looks at these fields in this order, then at the others
+_ORDER = {"maxSkew": 0, "topologyKey": 1, "whenUnsatisfiable": 2, REPEATED: 3}
+_LAST = len(_ORDER)
+# The Go struct that has a field, and the type of the field; of each item where the field is a list or a map.
+_GO_TYPES = {
+    FIELD: ("PodSpec", "[]v1.TopologySpreadConstraint", "v1.TopologySpreadConstraint"),
+    "maxSkew": ("TopologySpreadConstraint", "int32", ""),
+    "minDomains": ("TopologySpreadConstraint", "int32", ""),
+    "topologyKey": ("TopologySpreadConstraint", "string", ""),
+    "whenUnsatisfiable": ("TopologySpreadConstraint", "v1.UnsatisfiableConstraintAction", ""),
+    "nodeAffinityPolicy": ("TopologySpreadConstraint", "v1.NodeInclusionPolicy", ""),
+    "nodeTaintsPolicy": ("TopologySpreadConstraint", "v1.NodeInclusionPolicy", ""),
+    "matchLabelKeys": ("TopologySpreadConstraint", "[]string", "string"),
+    "labelSelector": ("TopologySpreadConstraint", "v1.LabelSelector", ""),
+    "matchLabels": ("LabelSelector", "map[string]string", "string"),
+    "matchExpressions": ("LabelSelector", "[]v1.LabelSelectorRequirement", "v1.LabelSelectorRequirement"),
+    "key": ("LabelSelectorRequirement", "string", ""),
+    "operator": ("LabelSelectorRequirement", "v1.LabelSelectorOperator", ""),
+    "values": ("LabelSelectorRequirement", "[]string", "string"),
+}
+
+
+class Refusal(NamedTuple):
+    """Why kube-apiserver refuses an object."""
+
+    reason: str
+    errors: tuple[str, ...]  # in its own words
+    selector: str = ""  # what to do about a selector that does not match the template; "" if it does
+
+    def status(self, ref: ObjectRef) -> Mapping[str, object]:
+        """Return the metav1.Status."""
+        status = {"status": "Failure", "code": _CODES[self.reason], "reason": self.reason}
+        return {**status, "message": self.message(ref)}
+
+    def message(self, ref: ObjectRef) -> str:
+        """Return the message of the Status."""
+        said = self.errors[0] if len(self.errors) == 1 else f"[{', '.join(self.errors)}]"
+        kind = ".".join(filter(None, (ref.kind, ref.group)))
+        return said if self.reason == BAD_REQUEST else f"{kind} {_quoted(ref.name)} is invalid: {said}"
+
+    def printed(self, ref: ObjectRef, attempt: str) -> str:
+        """Return what kubectl prints; `attempt` is what failed. upstream: kubectl cmd/util/helpers.go:checkErr"""
+        if self.reason == BAD_REQUEST:
+            return f"Error from server ({self.reason}): {attempt}: {self.errors[0]}"
+        head = f"The {ref.kind} {_quoted(ref.name)} is invalid: "
+        return head + self.errors[0] if len(self.errors) == 1 else "\n* ".join((head, *self.errors))
+
+
+def refusal(obj: Mapping[str, object], features: Features) -> Refusal | None:
+    """Return why kube-apiserver refuses the constraints or the selector of a built-in kind; None if it does not."""
+    workloads = parse_workloads(obj, BUILT_IN_KINDS)
+    errors = [error for workload in workloads for error in _errors(workload, features)]
+    mistyped = [error for error in errors if error.type == TYPE_INVALID]
+    if mistyped:  # Go decodes the fields of an object in alphabetical order, as kubectl sends them.
+        return Refusal(BAD_REQUEST, (_undecoded(min(mistyped, key=lambda error: error.path), workloads[0]),))
+    selector_errors = [error for workload in workloads if (error := _selector_error(workload)) is not None]
+    found = dict.fromkeys(map(_worded, (*selector_errors, *errors)))
+    advice = _selector_advice(workloads[0]) if selector_errors else ""
+    return Refusal(INVALID_OBJECT, tuple(found), advice) if found else None
+
+
+def _errors(workload: Workload, features: Features) -> Sequence[FieldError]:
+    """Return the errors of its constraints, in upstream's order."""
+    path, merged = workload.path, workload.stored or not workload.is_pod
+    features = on_stored_pod(features) if workload.stored else features
+    errors = validate(workload.raw_constraints, workload.labels, path, merged=merged, features=features)
+    return errors if any(error.type == TYPE_INVALID for error in errors) else sorted(errors, key=_place_of(len(path)))
+
+
+def _place_of(length: int) -> Callable[[FieldError], tuple[int, int]]:
+    """Return a key to sort errors by, for constraints whose path has this length."""
+    return lambda error: (int(error.path[length]), _ORDER.get(str(error.path[length + 1]), _LAST))
+
+
+def _worded(error: FieldError) -> str:
+    """upstream: field/errors.go:Error.Error (v1.37)"""
+    value = "" if error.type in _WITHOUT_VALUE else f": {_quoted(error.value)}"
+    detail = f": {error.detail}" if error.detail else ""
+    return f"{path_text(error.path)}: {_TYPE_WORDS[error.type]}{value}{detail}"
+
+
+def _quoted(value: object) -> str:
+    """Return a value as JSON; Go's %q writes text in nearly the same way."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _undecoded(error: FieldError, workload: Workload) -> str:
+    """Return what Go says of a value that has the wrong type. upstream: json/decode.go:UnmarshalTypeError"""
+    names = [str(part) for part in error.path if isinstance(part, str)]
+    # A key of matchLabels is no field of a struct.
+    field_names = names[: names.index("matchLabels") + 1] if "matchLabels" in names else names
+    struct, go_type, item_type = _GO_TYPES[field_names[-1]]
+    if error.path[-1] != field_names[-1]:
+        go_type = item_type
+    where = f"Go struct field {struct}.{'.'.join(field_names)} of type {go_type}"
+    kind, version = workload.kind.kind, workload.kind.api_version.rpartition("/")[2]
+    head = f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot unmarshal'
+    return f"{head} {_json_type(error.value, go_type)} into {where}"
+
+
+def _json_type(value: object, go_type: str) -> str:
+    """Return what Go calls a value; a number that does not fit is named."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return f"number {_quoted(value)}" if go_type == "int32" else "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+def _selector_error(workload: Workload) -> FieldError | None:
+    """
+    Return the error of a selector that does not match the labels of the template.
+
+    upstream: apps/validation.go:ValidatePodTemplateSpecForReplicaSet, ValidateDaemonSetSpec (v1.37)
+    """
+    selector = _read_selector(workload)
+    if selector is None or as_selector(selector).match(workload.labels) is Match.YES:
+        return None
+    path: FieldPath = (*workload.path[:-2], "metadata", "labels")
+    return FieldError(INVALID, path, workload.labels, "`selector` does not match template `labels`")
+
+
+def _read_selector(workload: Workload) -> LabelSelector | None:
+    """Return the selector that must match the template; None if there is none, or kube-apiserver has other errors."""
+    written = workload.selector
+    if workload.kind.kind not in _SELECTING or not written:
+        return None
+    if workload.kind.kind == "ReplicationController":
+        written = {"matchLabels": written}
+    reader = Reader()
+    selector = read_selector(reader, written, ())
+    return None if selector is None or reader.errors or any(selector_errors(selector, ())) else selector
+
+
+def _selector_advice(workload: Workload) -> str:
+    """Return what to write where the selector and the labels of the template differ."""
+    selector = _read_selector(workload)
+    selected = selector.match_labels if selector is not None else {}
+    missed = {key: value for key, value in selected.items() if workload.labels.get(key) != value}
+    written = {key: workload.labels[key] for key in missed if key in workload.labels}
+    labels = f"{path_text(workload.path[:-2])}.metadata.labels"
+    if not missed:
+        return f"{labels}: write labels that spec.selector matches"
+    instead = f", or select {_pairs(written)} in spec.selector" if written else ""
+    return f"{labels}: write {_pairs(missed)}{instead}"
+
+
+def _pairs(labels: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={value}" for key, value in labels.items())
