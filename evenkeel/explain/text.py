@@ -147,7 +147,8 @@ def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
 def _contradict(contradiction: Contradiction) -> str:
     """Return how many Pods never fit, and which constraints do not let them in."""
     number, replicas, constraints = contradiction
-    never = f"{replicas - number:,} of {replicas:,} Pods never fit on these nodes, in whatever order they come"
+    fit = "fits" if replicas - number == 1 else "fit"
+    never = f"{replicas - number:,} of {replicas:,} Pods never {fit} on these nodes, in whatever order they come"
     return f"{never}: {constraint_names(constraints)} contradict each other."
 
 
@@ -354,7 +355,7 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
     if explained.single is not None:
         yield spreads_nothing(explained.single.why)
         yield from (f"  {advice}" for advice in explained.single.advice)
-    elif constraint.hard and (tie := tied(explanation.cycle, constraint.topology_key, explanation.claims)):
+    elif constraint.hard and (tie := tied(explanation.cycle, constraint)):
         place = place_name(constraint.topology_key, tie.domain)
         yield f"claim {tie.claim} leaves only {place}: the constraint may refuse this Pod there, not send it elsewhere"
     yield from _odd_domains(explained, explanation)

@@ -97,11 +97,10 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
     refused_elsewhere = union(
         refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
     )
-    claims = claims_of(cycle, first_key(cycle.constraints))
     explained = [
         replace(
             _explained(counts, nodes, feasibility.feasible, refused_elsewhere),
-            single=single_domain(cycle, counts.constraint, claims),
+            single=single_domain(cycle, counts.constraint),
         )
         for counts in (*feasibility.spread.domains, *count_soft(cycle))
     ]
@@ -114,7 +113,7 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
         scores,
         total(scores, cycle.profile.weights),
         gaps(cycle, feasibility, preemption, unmodelled),
-        claims,
+        claims_of(cycle, first_key(cycle.constraints)),
         tuple(volume_gaps(cycle)),
         preemption,
         closed_nodes(cycle, feasibility),

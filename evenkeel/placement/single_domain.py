@@ -6,15 +6,16 @@ Why a constraint spreads nothing: the Pods can run in one of its domains only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from evenkeel.placement.claims import ClaimReach, claims_of
 from evenkeel.placement.variants import place_name
+from evenkeel.scheduler.claim_ties import tie
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.spread_filter import labelled_for
+from evenkeel.scheduler.volumes import NO_MOUNTS
+from webhook.findings.room import Tie
 from webhook.kubernetes.names import HOSTNAME
-from webhook.spread.affinity import ANY_NODE
 from webhook.spread.constraint import Constraint
 from webhook.spread.domains import NODES, OTHER_KEYS, TAINTS, OnlyDomain, only_domain
 
@@ -32,21 +33,8 @@ class SingleDomain(NamedTuple):
     advice: tuple[str, ...] = ()
 
 
-class Tie(NamedTuple):
-    """A claim that leaves a Pod one domain, whatever nodes join."""
-
-    claim: str
-    domain: str
-
-
-def single_domain(
-    cycle: Cycle, constraint: Constraint, claims: Sequence[ClaimReach] | None = None
-) -> SingleDomain | None:
-    """
-    Return why the Pods can run in one domain of the constraint only; None if they may run in several.
-
-    `claims` are those of the Pod, if they are known already.
-    """
+def single_domain(cycle: Cycle, constraint: Constraint) -> SingleDomain | None:
+    """Return why the Pods can run in one domain of the constraint only; None if they may run in several."""
     only = only_domain(cycle.reach, constraint, labelled_for(cycle, constraint))
     if only is None:
         return None
@@ -55,27 +43,18 @@ def single_domain(
         return SingleDomain(why)
     if only.left_by != NODES:
         return SingleDomain(why, tuple(_advice(cycle, constraint, only)))
-    tie = tied(cycle, constraint.topology_key, claims_of(cycle) if claims is None else claims)
-    return SingleDomain(why, tuple(_on_min_domains(constraint.topology_key, tie)))
+    return SingleDomain(why, tuple(_on_min_domains(constraint.topology_key, tied(cycle, constraint))))
+
+
+def tied(cycle: Cycle, constraint: Constraint) -> Tie | None:
+    """Return a claim that leaves the Pod one domain of the constraint, whatever nodes join."""
+    return tie(cycle.snapshot, cycle.pod.mounts or NO_MOUNTS, constraint.topology_key)
 
 
 def why_single(key: str, only: OnlyDomain) -> str:
     """Return what leaves one domain of a topology key."""
     place = place_name(key, only.domain)
     return f"its {only.left_by} leaves only {place}" if only.by_affinity else _LEFT_BY[only.left_by].format(place)
-
-
-def tied(cycle: Cycle, key: str, claims: Iterable[ClaimReach]) -> Tie | None:
-    """Return the first claim that leaves the Pod one domain of a topology key, whatever nodes join."""
-    for reach in claims:
-        volume, of_class = reach.volume, reach.of_class
-        terms = volume.terms if volume is not None else of_class.allowed if of_class is not None else None
-        domains = ANY_NODE._replace(terms=terms).values(key)
-        if domains is None and (terms or reach.domains):
-            domains = cycle.snapshot.nodes.placed(key, reach.nodes).all
-        if domains is not None and len(domains) == 1:
-            return Tie(reach.name, *domains)
-    return None
 
 
 def _advice(cycle: Cycle, constraint: Constraint, only: OnlyDomain) -> Iterator[str]:
@@ -89,10 +68,11 @@ def _advice(cycle: Cycle, constraint: Constraint, only: OnlyDomain) -> Iterator[
             yield f"{counts}, so the constraint refuses Pods in this one, but sends none there"
 
 
-def _on_min_domains(key: str, tie: Tie | None) -> Iterator[str]:
+def _on_min_domains(key: str, to_claim: Tie | None) -> Iterator[str]:
     """Yield that minDomains makes a constraint bind although nodes are in one domain only, and its limits."""
-    if tie is not None:
-        yield f"do not set minDomains: claim {tie.claim} leaves only {place_name(key, tie.domain)}, so Pods would wait"
+    if to_claim is not None:
+        place = place_name(key, to_claim.domain)
+        yield f"do not set minDomains: claim {to_claim.claim} leaves only {place}, so Pods would wait"
         return
     domain = "node" if key == HOSTNAME else key.rpartition("/")[2]
     yield (

@@ -7,13 +7,15 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from evenkeel.scheduler.capacity import bound
+from evenkeel.scheduler.claim_ties import tie
 from evenkeel.scheduler.incoming import IncomingPod, read_incoming_pod
 from evenkeel.scheduler.joint_limit import never_all
 from evenkeel.scheduler.pod_affinity import PodAffinity, one_per_domain, read_pod_affinity
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.resources import with_default_requests
 from evenkeel.scheduler.snapshot import Snapshot
-from webhook.findings.room import Bound
+from evenkeel.scheduler.volumes import read_mounts
+from webhook.findings.room import Bound, Tie
 from webhook.findings.rule import Subject
 from webhook.kubernetes.fields import as_list, value_at
 from webhook.kubernetes.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
@@ -56,6 +58,10 @@ class SnapshotRoom:
             is_certain = workload.namespace in term.namespaces and selector.keys.isdisjoint(self._subject.addable)
             if is_certain and selector.matches(workload.labels) and key in nodes.common_label_keys:
                 yield one_per_domain(term, nodes)
+
+    def tied(self, topology_key: str) -> Tie | None:
+        raw = {"metadata": {"namespace": self._workload.namespace}, "spec": self._workload.pod_spec or {}}
+        return tie(self._snapshot, read_mounts(Reader(), raw), topology_key)
 
     def joint_limit(self, constraints: Iterable[Constraint]) -> Bound | None:
         limit = never_all(self._cycle(constraints), self._subject.workload_selector, self._workload.replicas)

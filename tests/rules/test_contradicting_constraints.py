@@ -59,7 +59,7 @@ def test_zones_and_nodes_contradict_each_other():
         (
             rolling(constraint(), HARD_HOST, replicas=6),
             NODES,
-            "1 of 6 replicas never fit on these nodes: constraints 0 and 1 contradict each other",
+            "1 of 6 replicas never fits on these nodes: constraints 0 and 1 contradict each other",
         ),
     ],
     ids=["the first is soft", "anti-affinity", "other keys that go together", "a Deployment"],

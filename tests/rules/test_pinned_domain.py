@@ -20,9 +20,11 @@ from tests.rules.judged import (
     templated,
 )
 from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
+from tests.support.claims import claim, storage_class, using, volume
 from webhook.findings.finding import Severity
 from webhook.rules import RULES
 
+IN_A_ONLY = storage_class(allowedTopologies=[{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}])
 SSD = {"nodeSelector": {"disk": "ssd"}}
 DISKS = (
     node("n1", **{ZONE: "a", "disk": "ssd", "os": "x"}),
@@ -197,6 +199,27 @@ class TestPinnedDomain:
         message = "5 of 6 new Pods would wait: b counts, but the nodeSelector excludes it"
         fix = "remove the constraint, or allow more domains in the nodeSelector"
         assert [("nodeAffinityPolicy", message, fix)] == self.found(obj, *DISKS)
+
+    @pytest.mark.parametrize(
+        ("objects", "replicas", "waiting"),
+        [
+            ((claim("data", "pv"), volume("pv", "a", of="data")), 3, 2),
+            ((claim("data", "pv"), volume("pv", "n1", key=HOSTNAME, of="data")), 3, 2),
+            ((claim("data"), IN_A_ONLY), 3, 2),
+            ((claim("data", "pv"), volume("pv", "a", of="data")), 1, 0),
+            ((claim("data", "pv"), volume("pv", of="data")), 3, 0),
+            ((claim("data"), storage_class()), 3, 0),
+            ((), 3, 0),
+        ],
+        ids=["its zone", "a node", "its class", "one Pod", "any zone", "its class allows any", "no such claim"],
+    )
+    def test_a_claim_of_all_pods_leaves_one_of_the_domains(self, objects, replicas, waiting):
+        obj = stateful(constraint(), pod_spec=using("data"), replicas=replicas)
+        message = f"{waiting} of 3 new Pods would wait: claim data leaves only zone a, and other domains stay empty"
+        fix = "remove the constraint, or give each Pod a claim of its own"
+
+        assert [("topologyKey", message, fix)] * bool(waiting) == self.found(obj, *ZONES, *objects)
+        assert [] == self.found(obj), "without a cluster"
 
     def test_a_pod_may_be_one_of_many(self):
         assert self.found(pod(constraint(), spec=IN_A))

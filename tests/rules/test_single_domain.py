@@ -6,6 +6,7 @@ import pytest
 
 from tests.rules.judged import HARD_HOST, ON_A, ZONES, on, said, stateful
 from tests.support.build import HOSTNAME, ZONE, constraint, honoring, node, pod, workload
+from tests.support.claims import claim, using, volume
 from webhook.rules import RULES
 
 IN_A = (node("n1"), node("n2"))
@@ -33,6 +34,15 @@ def test_any_key_and_kind(obj, nodes, where):
     message, _ = said(obj, *nodes, rule=RULE.id)
 
     assert message.endswith(f"are in {where}")
+
+
+def test_min_domains_is_no_remedy_where_a_claim_leaves_one_domain():
+    bound = claim("data", "pv"), volume("pv", "a", of="data")
+    _, fix = said(stateful(honoring(), pod_spec=using("data")), *IN_A, *bound, rule=RULE.id)
+
+    assert "remove the constraint: claim data leaves only a, so minDomains is no remedy" == fix
+    _, fix = said(stateful(honoring(), pod_spec=using("data")), *IN_A, bound[0], volume("pv", of="data"), rule=RULE.id)
+    assert RULE.fix == fix, "every node reaches its volume"
 
 
 @pytest.mark.parametrize(

@@ -199,8 +199,8 @@ def _is_overwritten(path: FieldPath, workload: Workload) -> bool:
 
 
 def _chooses_nodes(pod_spec: Mapping[str, object] | None) -> bool:
-    """Return whether Pods choose nodes by node affinity or a nodeSelector; True if that is not known."""
-    if pod_spec is None or pod_spec.get("nodeSelector"):
+    """Return whether Pods may choose nodes by node affinity, a nodeSelector or volumes; True if that is not known."""
+    if pod_spec is None or pod_spec.get("nodeSelector") or pod_spec.get("volumes"):
         return True
     return as_mapping(pod_spec.get("affinity")).get("nodeAffinity") is not None
 

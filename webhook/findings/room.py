@@ -25,6 +25,13 @@ class Bound(NamedTuple):
         return next(constraint for constraint in self.together if constraint.index >= 0)
 
 
+class Tie(NamedTuple):
+    """A claim that leaves a Pod one domain, whatever nodes join."""
+
+    claim: str
+    domain: str
+
+
 class Room(Protocol):
     """The room of a cluster whose Pods are known, for one workload."""
 
@@ -42,6 +49,9 @@ class Room(Protocol):
 
         Each is as a constraint with fewer domains than minDomains: the minimum stays 0.
         """
+
+    def tied(self, topology_key: str) -> Tie | None:
+        """Return a claim of all its Pods that leaves them one domain of a topology key; None if there is none."""
 
     def joint_limit(self, constraints: Iterable[Constraint]) -> Bound | None:
         """

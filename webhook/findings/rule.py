@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.neighbours import Neighbour, Neighbours
-from webhook.findings.room import Room
+from webhook.findings.room import Room, Tie
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldPath
 from webhook.kubernetes.labels import Labels, is_given_to_nodes
@@ -292,6 +292,11 @@ class Subject:
         """The room that the cluster has for its Pods; None if that is not known."""
         return None if self.room_for is None else self.room_for(self)
 
+    def tied(self, constraint: Constraint) -> Tie | None:
+        """Return a claim that leaves its Pods one domain of the constraint; None if there is none, or if not known."""
+        room = self.room
+        return None if room is None else room.tied(constraint.topology_key)
+
     @cached_property
     def pod(self) -> NewPod:
         """One of its Pods, without its resource requests."""
@@ -442,7 +447,7 @@ class Rule:
     needs: tuple[Need, ...]  # the rule is skipped, and reported as skipped, if one of these is not known
     # The rule runs only where all of these are present, which is quick to tell.  They are `Reading.words`, the node
     # conditions CLOSED_NODES (tainted or cordoned) and UNLABELLED_NODES, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, SURGES, and
-    # LOOKS_AT_AFFINITY (node affinity or a nodeSelector).
+    # LOOKS_AT_AFFINITY (node affinity, a nodeSelector or volumes).
     looks_for: frozenset[str]
     advice: bool
     rejected_by_api_server: bool

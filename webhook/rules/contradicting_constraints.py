@@ -101,6 +101,8 @@ def contradicting_constraints(subject: Subject) -> Iterator[Cause]:
     limit = room.joint_limit(constraints)
     if limit is not None:
         replicas, contradict = workload.replicas, f"{constraint_names(limit.together)} contradict each other"
-        message = f"{replicas - limit.number} of {replicas} replicas never fit on these nodes: {contradict}"
+        left_out = replicas - limit.number
+        fit = "fits" if left_out == 1 else "fit"
+        message = f"{left_out} of {replicas} replicas never {fit} on these nodes: {contradict}"
         path, found = subject.at(limit.named, "maxSkew"), f"at most {limit.number} fit"
         yield Cause(path, message, found, f"constraints that let in {replicas} Pods")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
+from webhook.findings.room import Tie
 from webhook.findings.rule import LOOKS_AT_AFFINITY, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
 from webhook.kubernetes.kinds import BATCH
@@ -15,7 +16,7 @@ from webhook.spread.domains import OnlyDomain, affinity_field, leaves_one_domain
 
 
 @rule(
-    title="nodeSelector or node affinity allows fewer domains than the constraint needs",
+    title="nodeSelector, node affinity or a claim allows fewer domains than the constraint needs",
     severity=Severity.WARNING,
     fix="remove the constraint, or allow more domains in nodeSelector and node affinity",
     where=(LOOKS_AT_AFFINITY, Need.LABELS, Need.POD_SPEC, Nature.ADVICE),
@@ -74,6 +75,9 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
     minDomains is no remedy: where no other domain is allowed, the remaining Pods would wait for ever. With
     nodeAffinityPolicy: Ignore the constraint refuses Pods in the only domain, but sends none to another one.
 
+    A claim that all Pods share may also leave one domain: the zone of its volume, or the only one that its class
+    allows. If nodes in others count, these stay empty, so the domain takes only maxSkew Pods. This needs a cluster.
+
     The rule does not report workloads of one replica, constraints that evenkeel has added, and constraints that do not
     count their own Pods. It reports a Pod, which may be one of many. It reports a Job only if the constraint spreads
     nothing, because waiting Pods get room when others end.
@@ -88,6 +92,9 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
         if (only := subject.only_domain(constraint)) is not None:
             if only.by_affinity and (workload.is_pod or workload.replicas > 1):
                 yield _spreads_nothing(subject, constraint, only)
+        elif constraint.hard and waits and (tie := subject.tied(constraint)) is not None:
+            if workload.replicas > constraint.max_skew:
+                yield _tied(subject, constraint, tie)
         elif constraint.hard and waits:
             allowed = _allowed(subject, constraint)
             if workload.replicas > constraint.max_skew * len(allowed) > 0:
@@ -112,6 +119,15 @@ def _spreads_nothing(subject: Subject, constraint: Constraint, only: OnlyDomain)
         place = f"{constraint.topology_key.rpartition('/')[2]} {domain}"
         message, at_most = f"spreads nothing: all nodes that its {only.left_by} matches are in {place}", Severity.INFO
     return Cause(path, message, f"the domain {domain}", "several domains", fix, at_most=at_most)
+
+
+def _tied(subject: Subject, constraint: Constraint, tie: Tie) -> Cause:
+    """Return the cause if a claim leaves one of several domains that count."""
+    replicas, place = subject.workload.replicas, f"{constraint.topology_key.rpartition('/')[2]} {some([tie.domain])}"
+    waits = f"{replicas - constraint.max_skew} of {replicas} new Pods would wait"
+    message = f"{waits}: claim {tie.claim} leaves only {place}, and other domains stay empty"
+    fix = _remove_or(subject, constraint, "give each Pod a claim of its own")
+    return Cause(subject.at(constraint, "topologyKey"), message, f"claim {tie.claim}", "several domains", fix)
 
 
 def _remove_or(subject: Subject, constraint: Constraint, fix: str) -> str:

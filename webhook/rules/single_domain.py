@@ -45,7 +45,7 @@ def single_domain(subject: Subject) -> Iterator[Cause]:
       maxSkew Pods. Then Pods wait, and rollouts stop.
 
     The rule does not report a workload that has no more replicas than maxSkew. Where nodeSelector or node affinity
-    leaves one domain, pinned-domain reports it.
+    leaves one domain, pinned-domain reports it. If a claim leaves one, minDomains would keep Pods waiting.
     """
     workload = subject.workload
     if workload.pinned or DEFAULTED_BY_ANNOTATION in workload.annotations:
@@ -57,4 +57,7 @@ def single_domain(subject: Subject) -> Iterator[Cause]:
         if only is not None and only.left_by == NODES:
             place = f"{constraint.topology_key.rpartition('/')[2]} {some([only.domain])}"
             message = f"spreads nothing: all nodes that count are in {place}"
-            yield Cause(subject.at(constraint, "topologyKey"), message, place, "nodes in several domains")
+            tie, fix = subject.tied(constraint), None
+            if tie is not None:
+                fix = f"remove the constraint: claim {tie.claim} leaves only {tie.domain}, so minDomains is no remedy"
+            yield Cause(subject.at(constraint, "topologyKey"), message, place, "nodes in several domains", fix)
