@@ -149,3 +149,26 @@ def test_only_the_uid_of_a_job_is_known_to_nobody():
     ]
 
     assert "tenant-uid=7" in found.message
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "asked"),
+    [
+        ({"matchLabels": {"app": "web"}}, {"app": "api"}, "app=web"),
+        ({"matchLabels": {"app": "web", "tier": "x"}}, {"app": "api", "tier": "x"}, "app=web"),
+        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}, {"app": "api"}, "app in (web)"),
+        ({"matchLabels": {"app": "api"}}, {"app": "api"}, ""),
+        ({"matchLabels": {"app": "api", "pod-template-hash": "1"}}, {"app": "api"}, ""),
+    ],
+    ids=["the same labels", "one of two", "an expression", "a selector that matches", "a label that is added"],
+)
+def test_the_template_is_named_where_its_own_selector_misses_it_too(selector, labels, asked):
+    """The API server refuses such an object, so its constraint is not what to change."""
+    obj = workload("Deployment", constraint(), labels=labels, spec={"selector": selector})
+    (found,) = (one for one in findings(obj) if one.rule == "selector-misses-own-pod")
+
+    if asked:
+        fix = f"give the Pod template {asked}, as spec.selector asks: the API server requires it"
+        assert (fix, None) == (found.fix, found.edit)
+    else:
+        assert "spec.selector" not in found.fix

@@ -64,6 +64,8 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         has_expressions = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if has_expressions else _selecting_own(subject, constraint)
         shown = _shown(subject, missed)
+        if asked := _asked_of_template(subject):
+            fix, edit = f"give the Pod template {asked}, as spec.selector asks: the API server requires it", None
         if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
@@ -90,6 +92,15 @@ def _selecting_own(subject: Subject, constraint: Constraint) -> tuple[str | None
         return None, None
     right = {"matchLabels": {key: labels.get(key, value) for key, value in written.items()}}
     return f"write labelSelector: {in_yaml(right)}", Edit(subject.at(constraint, "labelSelector"), right)
+
+
+def _asked_of_template(subject: Subject) -> str:
+    """Return the labels by which spec.selector misses the Pod template, so that the API server refuses the object."""
+    workload, selector = subject.workload, subject.workload_selector
+    if not workload.labels_known or selector.match(workload.labels, subject.addable) is not Match.NO:
+        return ""
+    asked = [requirement for requirement in selector.requirements if not requirement.matches(workload.labels)]
+    return brief(",".join(map(str, asked)), 50)[1:-1]
 
 
 def _value_shown(key: str, value: str) -> str:
