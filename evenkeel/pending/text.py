@@ -125,7 +125,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings
                 "remedy": None
                 if group.remedy is None
                 else {
-                    **fields(group.remedy, "change", "where"),
+                    **fields(group.remedy, "change", "where", "last_resort"),
                     **runs_json("frees", group.frees),
                     "stuck": group.stuck,
                     "byItself": by_itself(group.remedy),

@@ -45,6 +45,7 @@ class Situation(NamedTuple):
     running: tuple[str, ...]
     constraints: tuple[Mapping[str, object], ...] = (constraint(),)
     tainted: str = ""
+    taint: Mapping[str, str] = INFRA
     cordoned: str = ""
     cpu: str = "0"  # that each Pod requests
     allocatable: str = "16"  # of cpu, of each node
@@ -53,6 +54,8 @@ class Situation(NamedTuple):
 
 ABC = {"a1": "a", "b1": "b", "c1": "c"}
 TAINTED = Situation(ABC, ("a1", "a1", "b1", "b1"), tainted="c1")
+GOING = TAINTED._replace(taint={"key": "ToBeDeletedByClusterAutoscaler", "value": "1", "effect": "NoSchedule"})
+CONTROL_PLANE = TAINTED._replace(taint={"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"})
 CORDONED = Situation(ABC, ("a1", "b1"), cordoned="c1")
 FEW = Situation({"a1": "a", "other1": ""}, ("a1",), (constraint(minDomains=2),))
 FULL = Situation({"a1": "a"}, ("a1",), (), cpu="600m", allocatable="1")
@@ -78,7 +81,7 @@ class Cluster:
     def __init__(self, plane: ControlPlane, namespace: str, situation: Situation):
         self.plane, self.namespace, self.situation = plane, namespace, situation
         for name, zone in situation.zones.items():
-            self.add_node(name, zone, [INFRA] if name == situation.tainted else [])
+            self.add_node(name, zone, [situation.taint] if name == situation.tainted else [])
         if situation.cordoned:
             self.kubectl("cordon", situation.cordoned)
         for number, at in enumerate(situation.running):
@@ -189,6 +192,8 @@ def bound(cluster: Cluster) -> str:
     (TAINTED, "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"),
     (TAINTED, "delete Pods running-0 and running-1, which no controller creates again (zone a)"),
     (TAINTED, "add a node (such as a1) to zone c"),
+    (GOING, "add a node (such as a1) to zone c"),
+    (CONTROL_PLANE, "add a node (such as a1) to zone c"),
     (FEW, f"label other1 with its zone ({ZONE}), only if its zone is a new zone"),
     (FEW, "add a node (such as a1) in a new zone"),
     (FULL, "free 200m of cpu on a1"),
@@ -203,6 +208,7 @@ def test_what_is_done_to_the_cluster_lets_the_pod_in(cluster, change):
 
 @remedies(
     (TAINTED, "nodeTaintsPolicy: Honor on constraint 0"),
+    (GOING, "nodeTaintsPolicy: Honor on constraint 0"),
     (TAINTED, "maxSkew: 3 on constraint 0"),
     (TAINTED, "add a toleration of dedicated=infra:NoSchedule"),
     (TAINTED, "whenUnsatisfiable: ScheduleAnyway on constraint 0"),

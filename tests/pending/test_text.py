@@ -139,6 +139,6 @@ def test_as_json():
         found[name] for name in ("kind", "agree", "compared", "others")
     )
     numbers = {"frees": 4, "freesAtMost": 4, "stuck": 5}
-    remedy = {"change": "uncordon n1", "where": "now", **numbers, "byItself": "", "commands": []}
+    remedy = {"change": "uncordon n1", "where": "now", "lastResort": False, **numbers, "byItself": "", "commands": []}
     assert [remedy, None] == [one["remedy"] for one in found["groups"]]
     assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

@@ -110,6 +110,18 @@ def test_the_answer_is_the_same_when_nodes_are_renamed():
     assert 1 == len(answers) and answers != {()}
 
 
+@pytest.mark.parametrize("names", ["f1 f2 k1 k2", "z1 z2 k1 k2", "k1 k2 a1 a2"])
+def test_fargate_s_nodes_are_no_model_whatever_they_are_called(names):
+    """Of three domains that minDomains wants, nodes have two."""
+    f1, f2, k1, k2 = names.split()
+    nodes = [node(f1, "a", taints=[FARGATE], cpu="1"), node(f2, "b", taints=[FARGATE], cpu="1")]
+    nodes += [node(k1, "a", cpu="16"), node(k2, "b", cpu="16"), running(k1, "1"), running(k2, "1")]
+    cycle = attempted(*nodes, constraints=[spread(minDomains=3)], cpu="1")
+    changes = [found.change for found in remedies(cycle, find_feasible(cycle)) if "delete" not in found.change]
+
+    assert [f"add a node (such as {k1}) in a new zone", "minDomains: 2 on constraint 0"] == changes[:2]
+
+
 def test_the_labels_of_a_place_are_those_that_its_nodes_share():
     nodes = [
         node("a1", "a", labels={REGION: "r1", "rack": "1"}),
