@@ -13,6 +13,7 @@ Exit code 0: each Pod has a node that passes, 1: a Pod has none, 2: bad input, 3
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -53,11 +54,13 @@ from evenkeel.terminal import inputs, output
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
 from webhook.cli.usage import UsageError
+from webhook.findings.wording import first_of, number_of
 from webhook.kubernetes.fields import Raw, texts_at, value_at
 from webhook.kubernetes.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.times import seconds_at
 from webhook.policy.policy import Policy
+from webhook.spread.constraint import Constraint
 
 POD = "Pod"
 NOT_JUDGED_CODE = 3
@@ -211,6 +214,7 @@ def _explained(
         *((f"The template of {changed} has changed since this Pod was created.",) if changed else ()),
         *known.notes,
         *(() if subject.exists else known_cluster.unlisted_classes(subject.raw, known)),
+        *_shared_selectors(subject, tried.cycle.constraints, known),
     )
     maker = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     template = None if in_file else read_template(maker, subject.pod.spec, kinds)
@@ -247,6 +251,33 @@ def _explained(
         pods=pods,
         reach=reach_of_template(maker) if maker is not None else "",
     )
+
+
+def _shared_selectors(subject: PlacementSubject, constraints: Sequence[Constraint], known: Known) -> Iterator[str]:
+    """Yield which other workloads have Pods on nodes that the constraints count, too."""
+    groups = known.snapshot.pods.get(subject.ref.namespace, {}).values()
+    selectors = {constraint.index: constraint.selector for constraint in constraints}
+    if subject.made_by is None or not any(
+        selector.matches(group.labels) for selector in selectors.values() for group in groups
+    ):
+        return
+    on_nodes = [
+        pod for pod in (of_pod(raw, known.others) for raw in known.pods) if pod.node and pod.phase not in FINISHED
+    ]
+    for index, selector in selectors.items():
+        counted = Counter(
+            pod.workload
+            for pod in on_nodes
+            if pod.ref.namespace == subject.ref.namespace
+            and pod.made_by is not None
+            and pod.made_by.key in known.others  # Else what made it may have an owner that is not known.
+            and pod.made_by.key != subject.made_by.key
+            and not pod.pod.terminating
+            and selector.matches(pod.pod.labels)
+        )
+        if counted:
+            others = first_of(f"{number_of(number, 'Pod')} of {name}" for name, number in sorted(counted.items()))
+            yield f"Constraint {index} also counts {others}: its selector matches them, too."
 
 
 def _waiting(subject: PlacementSubject, known: Known, profiles: Profiles) -> tuple[tuple[str, ...], int]:

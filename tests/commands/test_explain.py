@@ -709,3 +709,27 @@ def test_the_pods_of_a_deployment_are_those_of_its_replica_sets(run):
             "7 of 7 Pods wait: web-0, web-1, web-2, web-3, web-4 and 2 more; evenkeel explain pod/web-0 "
         )
         assert names == json.loads(explain(run, f"{named} -o json", cluster).out)["waiting"]
+
+
+def test_pods_of_other_workloads_that_a_constraint_counts_are_named(run):
+    both = {"app": "web"}
+    other = workload("StatefulSet", name="db", labels=both)
+    its_pods = [running("a1", labels=both), running("b1", labels=both), running("b1", labels={"app": "db"})]
+    for one in its_pods:
+        one["metadata"] |= owned_by("StatefulSet/db")
+    counted = "  Constraint 0 also counts 2 Pods of StatefulSet/db: its selector matches them, too."
+
+    assert counted in explain(run, "deployment/web", listed(*NODES, *its_pods, DEPLOYMENT, other))[1].splitlines()
+    assert "also counts" not in explain(run, "deployment/web", listed(*NODES, *its_pods, DEPLOYMENT))[1], (
+        "unknown owners"
+    )
+    assert "also counts" not in explain(run, "statefulset/db", listed(*NODES, *its_pods, other))[1]
+
+
+def test_constraints_of_a_workload_that_contradict_each_other(run):
+    nodes = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
+    of = workload("StatefulSet", spread(), spread(HOSTNAME), name="db", spec={"replicas": 7})
+    never = "2 of 7 Pods never fit on these nodes, in whatever order they come"
+
+    assert never in explain(run, "statefulset/db", listed(*nodes, of))[1]
+    assert never in explain(run, "-f sts", listed(*nodes, running("a1", labels={})), sts=of)[1]
