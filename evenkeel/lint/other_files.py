@@ -158,11 +158,13 @@ class OtherFiles:
                 continue
             if self._are_built_together(file, other_file):
                 return other.other
-            if self._are_copies(file, other_file):
+            are_pods = workload.kind == other.kind == "Pod"
+            alike = not are_pods and (other.own or other.labels) == (workload.own or workload.labels)
+            if (alike and likely_copy is not None) or self._are_copies(file, other_file):
                 continue
-            if workload.kind == other.kind == "Pod" or (other.own or other.labels) != (workload.own or workload.labels):
+            if not alike:
                 return other.other
-            likely_copy = likely_copy or other.other._replace(is_likely_copy=True)
+            likely_copy = other.other._replace(is_likely_copy=True)
         return likely_copy
 
     def _scaling(self, file: str, target: ScaleTarget) -> Scaling | None:
