@@ -40,7 +40,7 @@ def joint_limit(counted: Iterable[DomainCounts], nodes: Nodes, usable: NodeSet, 
     not known.
     """
     limiting = [counts for counts in counted if counts.countable and counts.self_match_num][:MOST_COMPARED]
-    if len(limiting) < 2 or wanted <= 0:
+    if len(limiting) < 2 or wanted <= 0 or _fit_one_on_each(limiting, nodes, usable, wanted):
         return None
     each = {counts.constraint.index: _most_in_any_order([counts], nodes, usable, wanted) for counts in limiting}
     limits = list[JointLimit]()
@@ -55,12 +55,34 @@ def joint_limit(counted: Iterable[DomainCounts], nodes: Nodes, usable: NodeSet, 
     return None
 
 
+def _fit_one_on_each(limiting: Sequence[DomainCounts], nodes: Nodes, usable: NodeSet, wanted: int) -> bool:
+    """
+    Return whether the Pods plainly fit, one after the other in each domain of the first key, each on a node of its own.
+
+    That is so quick to say that most workloads of a large cluster need no more.
+    """
+    coarse, *others = sorted(limiting, key=lambda counts: len(counts.eligible))
+    alone_on_nodes = all(
+        nodes.number_of_domains(counts.constraint.topology_key, usable) == usable.bit_count() for counts in others
+    )
+    if not alone_on_nodes or any(counts.counts for counts in limiting):
+        return False
+    free = [
+        (members & usable).bit_count()
+        for domain, members in nodes.domains(coarse.constraint.topology_key).items()
+        if domain in coarse.eligible
+    ]
+    return bool(free) and min(free) >= -(-wanted // len(free))
+
+
 def never_all(cycle: Cycle, own: Selector, replicas: int) -> JointLimit | None:
     """
     Return the constraints that together never let in all replicas, on the nodes that there are.
 
     That holds if the Pods of the workload, which `own` selects, are placed anew, and if those that run stay.
     """
+    if sum(constraint.hard for constraint in cycle.constraints) < 2:
+        return None
     namespace, pods = cycle.pod.namespace, cycle.snapshot.pods
     groups = pods.get(namespace, {})
     others = {labels: group for labels, group in groups.items() if not own.matches(group.labels)}
