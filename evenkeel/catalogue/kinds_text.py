@@ -7,7 +7,7 @@ from itertools import groupby
 
 from evenkeel.terminal.json_forms import dumped, fields, form
 from webhook.kubernetes.fields import path_text
-from webhook.kubernetes.operators import ConstraintPlace
+from webhook.kubernetes.operators import ConstraintPlace, versions_of
 
 
 def text(listed: Iterable[ConstraintPlace]) -> str:
@@ -16,10 +16,10 @@ def text(listed: Iterable[ConstraintPlace]) -> str:
 
 
 def _lines(kind: Sequence[ConstraintPlace]) -> Iterator[str]:
-    versions = dict.fromkeys(version for place in kind for version in place.versions)
+    versions = versions_of(kind)
     yield f"{kind[0].name}  {kind[0].group}/{','.join(versions)} {kind[0].kind}"
     for place in kind:
-        of_versions = "" if place.versions == tuple(versions) else f" ({','.join(place.versions)})"
+        of_versions = "" if place.versions == versions else f" ({','.join(place.versions)})"
         labels = f"; gives {', '.join(map(str, place.gives))}" if place.gives else ""
         yield f"  {path_text(place.path)}{of_versions}: {_done(place)}{labels}"
 
@@ -30,10 +30,10 @@ def as_json(listed: Iterable[ConstraintPlace]) -> str:
 
 
 def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
-    first, versions = kind[0], dict.fromkeys(version for place in kind for version in place.versions)
+    first = kind[0]
     return {
         "name": first.name,
-        "apiVersions": [f"{first.group}/{version}" for version in versions],
+        "apiVersions": [f"{first.group}/{version}" for version in versions_of(kind)],
         **fields(first, "kind", "resource"),
         "places": [
             {

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 import yaml
 
 from tests.support import ROOT
 from webhook.kubernetes.kinds import KINDS, Kind
 from webhook.kubernetes.names import SKIP_LABEL, SYSTEM_NAMESPACES
-from webhook.kubernetes.operators import places
+from webhook.kubernetes.operators import places, versions_of
 from webhook.kubernetes.workload import MOST_TEMPLATES
 from webhook.manifests import cel, conditions
 from webhook.manifests import configurations as made
@@ -203,11 +205,11 @@ def _further_options() -> Iterator[tuple[str, str]]:
 
 def operators() -> str:
     """files/operators.yaml: what has the objects sent of the kinds that a policy names by `builtIn`."""
-    sent = {place.name: (place.group, place.versions, place.resource) for place in places()}
-    lines = (
-        f"{name}: {json.dumps({'group': group, 'versions': versions, 'resource': resource})}\n"
-        for name, (group, versions, resource) in sent.items()
-    )
+    lines = list[str]()
+    for name, of_kind in groupby(places(), key=attrgetter("name")):
+        first, *others = of_kind
+        sent = {"group": first.group, "versions": versions_of((first, *others)), "resource": first.resource}
+        lines.append(f"{name}: {json.dumps(sent)}\n")
     return f"# The custom resources that a policy may name; `make docs` writes it.\n{''.join(lines)}"
 
 

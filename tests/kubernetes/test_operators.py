@@ -9,9 +9,11 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+import yaml
 
 from evenkeel.lint.kustomization import Change, Kustomized
 from evenkeel.terminal.inputs import with_operators as with_operators_of_files
+from tests.generate import chart
 from tests.support import ROOT
 from tests.support.build import constraint
 from tests.support.lint import judged, terms
@@ -74,6 +76,14 @@ def test_a_name_stands_for_each_place_in_each_version():
     assert NODE_PATH in {kind.constraints for kind in found}
     assert {(True, False, "kafkas")} == {(kind.from_policy, kind.built_in, kind.resource) for kind in found}
     assert [] == list(kinds_named("strimzi"))
+
+
+def test_the_chart_has_all_versions_of_a_kind_sent():
+    sent = yaml.safe_load(chart.operators())
+    described = {name: {kind.api_version.rpartition("/")[2] for kind in kinds_named(name)} for name in names()}
+
+    assert described == {name: {*kind["versions"]} for name, kind in sent.items()}
+    assert {"v1alpha1", "v1beta1"} == described["cockroachdb-crdbcluster"]
 
 
 def test_a_place_is_a_pod_template_or_a_list_of_constraints():

@@ -20,7 +20,7 @@ The table has a line for each place, sorted by `name`, and is read at the first 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pkgutil import get_data
 from typing import NamedTuple, cast
@@ -133,6 +133,11 @@ def _given_label(text: str) -> GivenLabel:
     name, _, value = label.partition("=")
     key, yields, unless = name.partition("?")
     return GivenLabel(key, value or NAME, bool(yields), unless, item)
+
+
+def versions_of(kind: Iterable[ConstraintPlace]) -> tuple[str, ...]:
+    """Return the versions of the API that have any of the places of a kind."""
+    return tuple(dict.fromkeys(version for place in kind for version in place.versions))
 
 
 @cache
