@@ -6,6 +6,7 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -28,6 +29,10 @@ from webhook.spread.constraint import read_constraints
 _SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
 _PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
 UNKNOWN_FIELD = "unknown-field"
+# The field with a value, at the beginning of a line of YAML, or in quotes as JSON has it, also within another text.
+_FIELD_IN_TEXT = re.compile(
+    rf"""(?:^[ \t]*(?:- )?|[{{,][ \t\r\n]*\\?"){FIELD}\\?["']?[ \t]*:(?![ \t]*(?:\[\]|\{{\}}|null))""", re.MULTILINE
+)
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
 _CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
 _FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
@@ -56,17 +61,10 @@ class Fragment(NamedTuple):
     @property
     def stands_for_a_list(self) -> bool:
         """Whether it is one whole constraint in place of the list, without any field but those of the API."""
-        if not (self.values and self.inside == (0,) and self.path[-1] == FIELD):
+        if not (self.values and self.inside == (0,) and self.path[-1:] == (FIELD,)):
             return False
         (constraint,) = self.constraints
         return as_mapping(constraint).keys() >= _PAIR and not read_constraints(self.constraints, LATEST).unknown
-
-    def unread_by(self, chart: Chart | None) -> FieldPath | None:
-        """Return the path of the field in the values that no template of the chart reads; None if one may read it."""
-        if chart is None or not self.values:
-            return None
-        path = self.path[: self.path.index(FIELD) + 1]
-        return None if chart.reads(path) else path
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about this value, and holds whatever it is merged into."""
@@ -103,6 +101,7 @@ class TextWithin(NamedTuple):
 
     path: FieldPath
     text: str
+    values: bool = True
 
 
 def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
@@ -117,6 +116,13 @@ def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | Text
                 yield from _in_operation(i, operation)
         return
     yield from _in_values(document, (), every_text)
+
+
+def fragments_of(value: object) -> Iterator[Fragment]:
+    """Yield the constraints in a value of the field that stands by itself."""
+    for part in _in_values({FIELD: value}, (), every_text=False):
+        if isinstance(part, Fragment):
+            yield part._replace(path=part.path[1:])
 
 
 def _in_schema(parts: Sequence[str]) -> bool:
@@ -172,7 +178,7 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
             elif in_field and is_constraint(member):
                 yield Fragment(member_path, [member], (0,), values=True)
             elif isinstance(member, str):
-                if name == FIELD or (every_text and FIELD in member):
+                if name == FIELD or (FIELD in member and (every_text or has_constraints(member))):
                     yield TextWithin(member_path, member)
             elif isinstance(member, dict | list):
                 unvisited.append((member_path, member))
@@ -203,6 +209,18 @@ def _unlisted(
         if finding.path == workload.path:
             milder = max(finding.severity, Severity.WARNING, key=lambda severity: severity.rank)
             yield finding, finding._replace(severity=milder, path=fragment.path, edit=None)
+
+
+def has_constraints(text: str) -> bool:
+    """Return whether a text has the field and a value for it, and does not only mention it."""
+    return _FIELD_IN_TEXT.search(text) is not None
+
+
+def unread_by(chart: Chart | None, parts: Iterable[Fragment | TextWithin]) -> Sequence[FieldPath]:
+    """Return the paths of those values that no template of the chart reads."""
+    in_field = (part.path for part in parts if part.values and FIELD in part.path)
+    paths = dict.fromkeys(path[: path.index(FIELD) + 1] for path in in_field)
+    return [path for path in paths if chart is not None and not chart.reads(path)]
 
 
 def unread_value(path: FieldPath, setting: RuleSetting) -> Finding:

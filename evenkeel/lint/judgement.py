@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +10,17 @@ from typing import NamedTuple, TypeGuard
 from evenkeel.admit.dry_run import mentions_constraints, places_of_constraints
 from evenkeel.lint.chunks import Chunk, NumberedLines, chunks
 from evenkeel.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
-from evenkeel.lint.fragments import UNKNOWN_FIELD, Fragment, TextWithin, findings_on, fragments_in, unread_value
+from evenkeel.lint.fragments import (
+    UNKNOWN_FIELD,
+    Fragment,
+    TextWithin,
+    findings_on,
+    fragments_in,
+    fragments_of,
+    has_constraints,
+    unread_by,
+    unread_value,
+)
 from evenkeel.lint.helm_templates import (
     advice_for_kind,
     advice_for_template,
@@ -64,7 +73,6 @@ from webhook.kubernetes.workload import Workload, scaling_of
 from webhook.spread.new_pod import PLACING
 
 IDLE_SWITCH, CRD = "idle-switch", "CustomResourceDefinition"
-_FIELD_IN_TEXT = re.compile(rf"""{FIELD}\\?["']?[ \t]*:""")
 NEVER_SENT = "the webhook gets none of them; --include-system judges them"
 NOT_SKIPPED = f"without the label {SKIP_LABEL} of their namespace they are judged"
 OF_TEXT = "write the text to a file, and lint that"
@@ -197,6 +205,11 @@ class _File:
                     every_text = True
                 if chunk.may_have_constraints:
                     document_parts = [*fragments_in(obj, every_text)]
+                    if ref is None and not chunk.within:
+                        unread = self._unread(document_parts)
+                        unlocated += (part._replace(document=number, path=path) for part in unread)
+                        paths = tuple(part.finding.path for part in unread)
+                        document_parts = [part for part in document_parts if not _is_below(part.path, paths)]
                     parts_to_read = (part for part in document_parts if isinstance(part, TextWithin))
                     texts += [_JudgedText(number, (*path, *part.path), part.text, ref) for part in parts_to_read]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
@@ -205,8 +218,21 @@ class _File:
         suppressing = comments_in(chunk.text)
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
-        if texts and not chunk.within:
+        if chunk.within:
+            for _ in texts:
+                self._note(chunk, KIND_NOT_JUDGED, "text within a text with constraints", "not judged", OF_TEXT)
+        elif texts:
             self._judge_texts(chunk, texts)
+
+    def _unread(self, parts: Sequence[Fragment | TextWithin]) -> Sequence[_Unlocated]:
+        """Return the findings on values that no template of their chart reads."""
+        setting = self.terms.policy.settings[UNKNOWN_FIELD]
+        paths = () if setting.severity is Severity.IGNORE else unread_by(self.terms.chart, parts)
+        self._count(len(paths), without_labels=len(paths))
+        findings = (unread_value(path, setting) for path in paths)
+        return [
+            _Unlocated(finding, None, _identity_text(None, finding.rule, finding.found), 0, ()) for finding in findings
+        ]
 
     def _judge_texts(self, chunk: Chunk, texts: Sequence[_JudgedText]) -> None:
         """Judge texts within scalars of the chunk."""
@@ -228,13 +254,10 @@ class _File:
 
     def _judge_lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
         """Judge lists of constraints."""
-        lists = [
-            (i, Fragment((), document, values=True))
-            for i, document in enumerate(documents)
-            if isinstance(document, list)
-        ]
         located = [
-            part._replace(document=i) for i, fragment in lists for part in self._fragments([fragment], chunk, carrier)
+            part._replace(document=i)
+            for i, document in enumerate(documents)
+            for part in self._fragments([*fragments_of(document)], chunk, carrier)
         ]
         self._locate(chunk, located, comments_in(chunk.text), all_judged=False)
 
@@ -246,15 +269,7 @@ class _File:
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
         self._count(len(fragments), without_labels=len(fragments))
-        setting, unread_paths = self.terms.policy.settings[UNKNOWN_FIELD], set[FieldPath]()
         for fragment in fragments:
-            unread_path = fragment.unread_by(self.terms.chart) if ref is None else None
-            if unread_path is not None and setting.severity is not Severity.IGNORE:
-                if unread_path not in unread_paths:
-                    unread_paths.add(unread_path)
-                    finding = unread_value(unread_path, setting)
-                    yield _Unlocated(finding, ref, _identity(ref, [fragment.workload], finding), 0, ())
-                continue
             unsettled = OpenFields(patch=True, change=self._kustomized.change, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(moved, ref, _identity(ref, [fragment.workload], finding), document=0, path=())
@@ -519,7 +534,11 @@ def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
 def _has_text_with_constraints(obj: Mapping[str, object]) -> bool:
     """Return whether an object, such as a ConfigMap, has a text with constraints; texts of a CRD only describe them."""
     members = (member for name, member in obj.items() if name != "metadata" and obj["kind"] != CRD)
-    return any(_FIELD_IN_TEXT.search(text) for member in members for text in texts_within(member))
+    return any(has_constraints(text) for member in members for text in texts_within(member))
+
+
+def _is_below(path: FieldPath, parents: Sequence[FieldPath]) -> bool:
+    return any(path[: len(parent)] == parent for parent in parents)
 
 
 def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:

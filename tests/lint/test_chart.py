@@ -80,7 +80,20 @@ def test_a_value_that_no_template_reads_is_found_once_and_nothing_else_of_it(cha
     assert [("web", FIELD, 0, "maxSkew"), TOP] == [one.finding.path for one in found.found]
     assert ["invalid-constraint", "unknown-field"] == [one.finding.rule for one in found.found]
     assert found.found[1].finding.message.startswith(f"no template of the chart reads .Values.{FIELD}, ")
-    assert 3 == found.places.total
+    assert 2 == found.places.total
+
+
+@pytest.mark.parametrize("text", ["- {maxSkew: 0}", "a: {maxSkew: 0}", "{{ x }}", "1", "- ["])
+def test_a_text_is_read_as_what_it_stands_for(chart, tmp_path, text):
+    """Also where its field is not read."""
+    for template, rules in ((f".Values.web.{FIELD}", ["unknown-field"]), (f".Values.{FIELD}", None)):
+        chart(f"{{{{ {template} }}}}")
+        (tmp_path / "prod.yaml").write_text(f"{FIELD}: |\n  {text}\n")
+        found = judge_file("prod.yaml", terms(), FileReader())
+
+        expected = ["invalid-constraint"] if "maxSkew" in text else []
+        assert (expected if rules is None else rules) == [one.finding.rule for one in found.found]
+        assert [] == found.problems
 
 
 def test_a_chart_that_takes_the_fields_of_an_object_is_not_asked_for_a_list(chart, tmp_path):

@@ -598,6 +598,12 @@ PATCH_OF_WEB = json.dumps(
     {**workload("Deployment", constraint()), "spec": {"template": {"spec": {FIELD: [constraint()]}}}}
 )
 MADE = workload("ReplicaSet", constraint(), owner="Deployment/web", uid="u2")
+HELM_RELEASE = {
+    "apiVersion": "helm.toolkit.fluxcd.io/v2",
+    "kind": "HelmRelease",
+    "metadata": {"name": "a"},
+    "spec": {"values": {"a": f"b: |\n  {FIELD}:\n  - maxSkew: 1"}},
+}
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": f"{FIELD}: [1]"}}
 COUNTED = [
     ("none", json.dumps(workload("Deployment")), (0, 0, 0)),
@@ -625,6 +631,10 @@ COUNTED = [
         (1, 0, 0),
     ),
     ("objects by name", json.dumps({"apiVersion": "a/v1", "kind": "Thing", FIELD: {"a": constraint()}}), (1, 0, 0)),
+    ("a text in values", f"extra: |\n  a:\n    {FIELD}:\n    - maxSkew: 1", (1, 0, 1)),
+    ("a text in a text", json.dumps(HELM_RELEASE), (1, 0, 0)),
+    ("a JSON text", json.dumps(CONFIG_MAP | {"data": {"a": json.dumps({"x": {FIELD: [1]}})}}), (1, 0, 0)),
+    ("an empty list in a text", json.dumps(CONFIG_MAP | {"data": {"a": f"{FIELD}: []"}}), (0, 0, 0)),
     ("what cannot be read", f"{FIELD}: [", (1, 0, 0)),
     (
         "deep in a patch",
