@@ -220,20 +220,18 @@ class Subject:
 
     def _counts_only_own(self, constraint: Constraint) -> bool:
         """
-        Return whether the constraint's selector asks for all that the workload's own selector does.
+        Return whether the constraint's selector asks for all that the workload's own selector does, and no controller
+        of the cluster has a selector as wide.
 
         Among manifests app.kubernetes.io/name is enough, because Helm's charts select by it.
         """
-        if self._counts_pods_of_controller(constraint):
-            return False
         own, asked = _comparable(self.workload_selector), _comparable(constraint.selector)
-        if own and own <= asked:
-            return True
         by_name = any((requirement.key, requirement.operator) == (APPLICATION_NAME, EQUALS) for requirement in asked)
-        return by_name and self.others is not None
+        asks_for_own = (bool(own) and own <= asked) or (by_name and self.others is not None)
+        return asks_for_own and not self._counts_pods_of_controller(constraint)
 
     def _counts_pods_of_controller(self, constraint: Constraint) -> bool:
-        """Return whether the selector of another controller in the cluster is as wide as that of the constraint."""
+        """Return whether another controller of the cluster may have Pods that the constraint counts."""
         if self.snapshot is None or not REVISIONS.isdisjoint(constraint.match_label_keys):
             return False
         workload = self.workload
