@@ -31,8 +31,11 @@ from webhook.kubernetes.fields import Raw, as_mapping, texts_at
 from webhook.kubernetes.kinds import APPS, KINDS
 from webhook.kubernetes.labels import labels_in
 from webhook.kubernetes.names import REVISION_HASH
+from webhook.kubernetes.reader import Reader
 from webhook.kubernetes.references import ObjectKey, ObjectRef
 from webhook.kubernetes.workload import parse_workloads
+from webhook.spread.constraint import read_selector
+from webhook.spread.selectors import as_selector
 
 WITH_REVISIONS = (APPS, "StatefulSet")
 
@@ -87,7 +90,8 @@ def with_new_claims(subject: PlacementSubject, cycle: Cycle, others: Mapping[Obj
     Return the deletion of a StatefulSet's waiting Pod with claims that keep it off nodes, if a node takes the new one.
 
     None if the StatefulSet does not make these claims, or nobody knows where the volumes of new ones would be: those of
-    a class that does not wait for the Pod.
+    a class that does not wait for the Pod.  Neither is data given up that no other Pod has, or while a node that is
+    out of service may yet come back and take the Pod.
     """
     pod, storage = subject.pod, cycle.storage
     raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
@@ -96,6 +100,11 @@ def with_new_claims(subject: PlacementSubject, cycle: Cycle, others: Mapping[Obj
     owner = read_workload_object(raw)
     if pod.terminating or owner.terminating or not _is_of(pod, owner) or not _has_ordinal(pod, owner):
         return None
+    if not _has_other_pods(owner, cycle):
+        return None
+    in_service = cycle.with_nodes_in_service
+    if in_service is not cycle and feasible_nodes(in_service):
+        return None
     made = claims_of_set(owner.volume_claim_templates, owner.ref.name, pod.namespace, pod.ordinal)
     new = {claim.name: claim for claim in (expected_claim(storage, raw_claim) for raw_claim in made)}
     pinning = [
@@ -103,6 +112,8 @@ def with_new_claims(subject: PlacementSubject, cycle: Cycle, others: Mapping[Obj
         for reach in claims_of(cycle)
         if reach.name in new and reach.volume is not None and reach.nodes != cycle.snapshot.nodes.all
     ]
+    if any(in_service.reach.usable & reach.nodes and not cycle.reach.usable & reach.nodes for reach in pinning):
+        return None
     for deleted in (*[[reach] for reach in pinning], pinning):  # One may be enough.
         names = [reach.name for reach in deleted]
         # Nobody else gets the old volumes.
@@ -185,6 +196,15 @@ def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -
         return None
     is_current = pod.revision_hash and pod.revision_hash == owner.update_revision
     return None if is_current else owner
+
+
+def _has_other_pods(owner: WorkloadObject, cycle: Cycle) -> bool:
+    """Whether a StatefulSet of several replicas has Pods on nodes, from which a new one may rebuild its data."""
+    if owner.replicas is None or owner.replicas < 2:
+        return False
+    own = as_selector(read_selector(Reader(), owner.selector or None, ()))
+    groups = cycle.snapshot.pods.get(cycle.pod.namespace, {}).values()
+    return any(sum(group.nodes.values()) and own.matches(group.labels) for group in groups)
 
 
 def _has_ordinal(pod: PodObject, owner: WorkloadObject) -> bool:

@@ -79,10 +79,20 @@ def never_all(cycle: Cycle, own: Selector, replicas: int) -> JointLimit | None:
     """
     Return the constraints that together never let in all replicas, on the nodes that there are.
 
-    That holds if the Pods of the workload, which `own` selects, are placed anew, and if those that run stay.
+    That holds if the Pods of the workload, which `own` selects, are placed anew, and if those that run stay; and both
+    on the nodes as they are and once all of them are in service.
     """
     if sum(constraint.hard for constraint in cycle.constraints) < 2:
         return None
+    limit = _limit_of_replicas(cycle, own, replicas)
+    if limit is None or cycle.with_nodes_in_service is cycle:
+        return limit
+    lasting = _limit_of_replicas(cycle.with_nodes_in_service, own, replicas)
+    return lasting and lasting._replace(number=max(limit.number, lasting.number))
+
+
+def _limit_of_replicas(cycle: Cycle, own: Selector, replicas: int) -> JointLimit | None:
+    """Return the constraints that never let in all replicas on these nodes, whether those that run stay or not."""
     namespace, pods = cycle.pod.namespace, cycle.snapshot.pods
     groups = pods.get(namespace, {})
     others = {labels: group for labels, group in groups.items() if not own.matches(group.labels)}

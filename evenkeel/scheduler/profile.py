@@ -7,7 +7,7 @@ evenkeel.scheduler.framework makes the attempt, without preemption.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from evenkeel.scheduler.incoming import IncomingPod
@@ -142,3 +142,9 @@ class Cycle:
     def reach(self) -> Reach:
         """The nodes that the Pod may run on, whatever it requests and whatever other Pods there are."""
         return Reach(self.pod, self.snapshot.nodes)
+
+    @cached_property
+    def with_nodes_in_service(self) -> Cycle:
+        """The same attempt once all nodes are in service; itself if they are already."""
+        nodes = self.snapshot.nodes.in_service
+        return self if nodes == self.snapshot.nodes else replace(self, snapshot=replace(self.snapshot, nodes=nodes))

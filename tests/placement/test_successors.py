@@ -158,14 +158,16 @@ TEMPLATES = [{"metadata": {"name": name}, "spec": claim("x")["spec"]} for name i
 ZONES = [node("a1", "a"), node("b1", "b"), node("c1", "c")]
 
 
-def renewed(*objects, templates=TEMPLATES[:1], waiting=None, claims=("data-web-1",), on=("a1", "b1"), of=None):
+def renewed(
+    *objects, templates=TEMPLATES[:1], waiting=None, claims=("data-web-1",), on=("a1", "b1"), of=None, nodes=ZONES
+):
     """What is tried of a Pod of a StatefulSet that is spread over three zones, of which two have a Pod."""
     made_by = of or owner(volumeClaimTemplates=templates)
     waiting = waiting or old(**using(*claims), nodeSelector={}, topologySpreadConstraints=[spread()])
     others = {ObjectRef.of(made_by).key: made_by}
     subject = of_pod(waiting, others)
     running_pods = [running(name, labels={"app": "web"}) for name in on]
-    snapshot = from_objects([*ZONES, storage_class(), SLOW, *running_pods, *objects], LATEST)
+    snapshot = from_objects([*nodes, storage_class(), SLOW, *running_pods, *objects], LATEST)
     return with_new_claims(subject, attempt(subject, snapshot, LATEST).cycle, others)
 
 
@@ -214,6 +216,62 @@ def test_no_more_claims_are_deleted_than_keep_the_pod_off():
 )
 def test_a_claim_whose_deletion_does_not_help_or_that_nobody_makes_again(given):
     assert renewed(*in_zone("b"), **given) is None
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_data_that_no_other_pod_has_is_not_given_up(replicas):
+    """The others of three are not created before this one runs."""
+    of = owner(replicas=replicas, volumeClaimTemplates=TEMPLATES[:1])
+    waiting = old("web-0", **using("data-web-0"), nodeSelector={"disk": "ssd"})
+    nodes = [node("a1", "a"), node("b1", "b", labels={"disk": "ssd"})]
+    claims = in_zone("a", "data-web-0")
+
+    assert renewed(*claims, of=of, waiting=waiting, nodes=nodes, on=()) is None
+    assert (replicas > 1) == (renewed(*claims, of=of, waiting=waiting, nodes=nodes, on=("b1",)) is not None)
+
+
+def closed(key="", zone="b", cpu="8", **spec):
+    taints = [{"key": key, "effect": "NoSchedule"}] if key else []
+    return node(f"{zone}1", zone, cpu=cpu, taints=taints, **spec)
+
+
+NOT_READY, GPU = "node.kubernetes.io/not-ready", "nvidia.com/gpu"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "offered"),
+    [
+        ([closed(NOT_READY)], False),
+        ([closed("node.cilium.io/agent-not-ready")], False),
+        ([closed("karpenter.sh/disrupted")], False),
+        ([closed(unschedulable=True)], False),
+        ([closed(NOT_READY, unschedulable=True)], False),
+        ([closed(NOT_READY, cpu="1m")], False),
+        ([closed(NOT_READY), node("b2", "b", cpu="1m")], False),
+        ([closed(NOT_READY, cpu="1m"), node("b2", "b", cpu="1m")], True),
+        ([closed(GPU)], True),
+        ([closed(cpu="1m")], True),
+        ([closed(GPU), closed(NOT_READY, zone="a")], True),
+    ],
+    ids=[
+        "not ready",
+        "an agent starts",
+        "it goes",
+        "cordoned",
+        "both",
+        "too small, but its Pods may go",
+        "another one of the zone is too small",
+        "neither would take it",
+        "of a pool",
+        "too small",
+        "one elsewhere",
+    ],
+)
+def test_data_is_not_given_up_while_its_node_may_come_back(nodes, offered):
+    waiting = old(**using("data-web-1"), nodeSelector={})
+    remedy = renewed(*in_zone("b"), waiting=waiting, nodes=[*nodes, node("c1", "c")], on=("c1",))
+
+    assert offered == (remedy is not None)
 
 
 def test_a_pod_that_its_claims_keep_off_no_node():

@@ -110,6 +110,43 @@ def test_own_pods_do_not_count_wherever_they_run_and_others_do():
     assert limit_of(cycle) == never_all(cycle, selecting({"app": "x"}), 99)
 
 
+def closed_for_now(key, **spec):
+    return {"taints": [{"key": key, "effect": "NoSchedule"}], **spec}
+
+
+@pytest.mark.parametrize(
+    ("closed", "number"),
+    [
+        (closed_for_now("node.kubernetes.io/not-ready"), None),
+        (closed_for_now("node.cilium.io/agent-not-ready"), None),
+        (closed_for_now("ToBeDeletedByClusterAutoscaler"), None),
+        (closed_for_now("node.kubernetes.io/unschedulable", unschedulable=True), None),
+        ({"unschedulable": True}, None),
+        ({"taints": [INFRA]}, 5),
+    ],
+    ids=["not ready", "an agent starts", "it goes", "cordoned", "cordoned in a file", "of a pool"],
+)
+@pytest.mark.parametrize("pods", [[], ["a0", "b0"]], ids=["no Pod", "two Pods"])
+def test_a_node_that_is_out_of_service_may_come_back(pods, closed, number):
+    """With it the zones have as many nodes, and all Pods fit."""
+    constraints = [spread(nodeTaintsPolicy="Honor"), spread(HOSTNAME, nodeTaintsPolicy="Honor")]
+    cluster = [*zones(a=2, b=1), *[running(name) for name in pods]]
+    limits = [
+        never_all(attempted(*cluster, *more, constraints=constraints), selecting({"app": "web"}), 7)
+        for more in ([], [node("b1", "b", **closed)])
+    ]
+
+    assert [5, number] == [limit and limit.number for limit in limits]
+
+
+def test_nodes_that_contradict_only_once_another_is_back():
+    """Until then one zone counts, which takes all Pods."""
+    back = node("b0", "b", **closed_for_now("node.kubernetes.io/not-ready"))
+    constraints = [spread(nodeTaintsPolicy="Honor"), spread(HOSTNAME, nodeTaintsPolicy="Honor")]
+
+    assert never_all(attempted(*zones(a=2), back, constraints=constraints), selecting({"app": "web"}), 7) is None
+
+
 def test_what_takes_too_long_to_prove_is_not_said(monkeypatch):
     monkeypatch.setattr(module, "MOST_WORK", 10)
 

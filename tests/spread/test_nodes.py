@@ -151,6 +151,14 @@ def test_whether_any_node_is_closed_to_some(node, closed):
     assert closed is Nodes([Node("b", {}), node]).closed_to_some
 
 
+def test_nodes_in_service_have_neither_cordons_nor_taints_of_controllers():
+    not_ready = Taint("node.kubernetes.io/not-ready", "", "NoExecute")
+    nodes = Nodes([Node("a", {}, (not_ready, TAINT)), Node("b", {}, unschedulable=True), Node("c", {})])
+
+    assert Nodes([Node("a", {}, (TAINT,)), Node("b", {}), Node("c", {})]) == nodes.in_service
+    assert nodes.in_service.in_service == nodes.in_service
+
+
 @pytest.mark.parametrize(
     ("changed", "kept"),
     [

@@ -83,8 +83,9 @@ def contradicting_constraints(subject: Subject) -> Iterator[Cause]:
     fit: the sixth must run in zone b, but not on its only node.
 
     The finding is certain: evenkeel tries all orders in which Pods may come, and takes each node to have room without
-    end. Pods that only have to wait until others go are not reported. It names two constraints, or all if no two of
-    them are enough. Required podAntiAffinity of the Pods against each other counts as such a constraint.
+    end. It reports neither Pods that only have to wait until others go, nor those that fit once nodes are uncordoned
+    and without taints that a controller removes, such as not-ready. It names two constraints, or all if no two of them
+    are enough. Required podAntiAffinity of the Pods against each other counts as such a constraint.
 
     The rule does not know nodes that an autoscaler would add. It reports nothing in the webhook, which does not know
     Pods, and for Jobs, whose Pods end and make room. In evenkeel lint, an autoscaler among the manifests counts by its

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from typing import Generic, NamedTuple, Self, TypeVar
 
 from webhook.kubernetes.labels import Labels
+from webhook.spread.known_taints import is_set_by_controller
 from webhook.spread.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerated_taint
 
 GroupT = TypeVar("GroupT", bound=Hashable)
@@ -202,6 +203,20 @@ class NodesOf(Generic[NodeT]):
     def unschedulable(self) -> NodeSet:
         """The nodes that `kubectl cordon` has closed."""
         return union(1 << position for position, node in enumerate(self._nodes) if node.unschedulable)
+
+    @cached_property
+    def in_service(self) -> Self:
+        """The same nodes once they are uncordoned, and without the taints that controllers set and remove."""
+        if not self.closed_to_some:
+            return self
+        return self.replaced_by(
+            replace(
+                node,
+                taints=tuple([taint for taint in node.taints if not is_set_by_controller(taint.key)]),
+                unschedulable=False,
+            )
+            for node in self._nodes
+        )
 
     @cached_property
     def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:
