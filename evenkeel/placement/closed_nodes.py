@@ -17,7 +17,7 @@ from webhook.spread.taints import CORDONED, DO_NOT_SCHEDULE, Taint, untolerated_
 
 CONTROL_PLANE = tuple(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "controlplane", "master"))
 VIRTUAL = (("eks.amazonaws.com/compute-type", "fargate"), ("type", "virtual-kubelet"), ("liqo.io/type", "virtual-node"))
-LASTING = frozenset({Owner.POOL, Owner.SYSTEM})  # of taints that nobody removes again, so a person may at last
+LASTING = (Owner.POOL, Owner.SYSTEM)  # of taints that nobody removes again, so a person may at last, and in this order
 
 
 class ClosedNodes(NamedTuple):
@@ -68,17 +68,21 @@ def closing_taints(taints: tuple[Taint, ...], cycle: Cycle) -> list[Taint]:
     ]
 
 
-def kept_closed(cycle: Cycle) -> tuple[NodeSet, NodeSet]:
-    """Return the nodes that nobody opens by hand, and those of pools and the control plane, which are opened last."""
-    kept, at_last = drained_nodes(cycle), 0
+def kept_closed(cycle: Cycle) -> tuple[NodeSet, tuple[NodeSet, ...]]:
+    """
+    Return the nodes that nobody opens by hand, and those that are opened last: of pools, then of the control plane.
+
+    Nodes with taints of both are of the control plane.
+    """
+    kept, at_last = drained_nodes(cycle), dict.fromkeys(LASTING, 0)
     for taints, members in cycle.snapshot.nodes.by_taints.items():
         known_taints = (known_taint(taint.key) for taint in closing_taints(taints, cycle))
         owners = {known.owner for known in known_taints if known is not None}
-        if owners - LASTING:
+        if owners.difference(LASTING):
             kept |= members
         elif owners:
-            at_last |= members
-    return kept, at_last & ~kept
+            at_last[max(owners, key=LASTING.index)] |= members
+    return kept, tuple([members & ~kept for members in at_last.values()])
 
 
 def drained_nodes(cycle: Cycle) -> NodeSet:

@@ -116,7 +116,7 @@ def _models_by_size(cycle: Cycle, labels: Labels) -> Iterator[SchedulerNode]:
     for size in sorted(by_size, key=lambda size: (-by_size[size].bit_count(), size)):
         members = by_size[size]
         in_place = reduce(and_, [nodes.domains(key).get(value, 0) for key, value in labels.items()], members)
-        yield min(nodes.members(in_place or members), key=_without_name)
+        yield min(nodes.members(in_place or members), key=without_name)
 
 
 def _affine_there(cycle: Cycle, candidates: NodeSet, labels: Labels) -> NodeSet:
@@ -126,7 +126,7 @@ def _affine_there(cycle: Cycle, candidates: NodeSet, labels: Labels) -> NodeSet:
     return nodes.named(moved.names(cycle.pod.affinity.matching(moved)))
 
 
-def _without_name(node: SchedulerNode) -> tuple[object, ...]:
+def without_name(node: SchedulerNode) -> tuple[object, ...]:
     """Return the sort key of a node by what it is like; the name only decides between nodes that are alike."""
     labels = sorted((key, value) for key, value in node.labels.items() if key != HOSTNAME and value != node.name)
     return node.allocatable, labels, node.name

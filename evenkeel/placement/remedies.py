@@ -262,7 +262,7 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     by_domain = nodes.domains(key) if key else {"": nodes.all}
     kept_shut, opened_last = kept_closed(cycle)
     for plugin in (NODE_UNSCHEDULABLE, TAINT_TOLERATION):
-        shut = refused(feasibility, plugin) & ~kept_shut & ~opened_last
+        shut = refused(feasibility, plugin) & ~kept_shut & ~union(opened_last)
         for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
             yield partial(_opened, which=members & shut, place=place_name(key, domain))
     lost = new_nodes.lost_nodes(cycle)
@@ -292,9 +292,10 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     for counts in feasibility.spread.domains:
         for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
             yield partial(_without_bare_pods, counts=counts, domain=domain)
-    shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION) & opened_last
-    for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
-        yield partial(_opened_last, which=members & shut, place=place_name(key, domain))
+    for of_owner in opened_last:
+        shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION) & of_owner
+        for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
+            yield partial(_opened_last, which=members & shut, place=place_name(key, domain))
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -341,8 +342,8 @@ def _hard(cycle: Cycle) -> list[Constraint]:
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
     """Uncordon a node, and remove the taints that the Pod does not tolerate."""
     closed = [(node, closing_taints(node.taints, cycle)) for node in cycle.snapshot.nodes.members(which)]
-    # Nodes that only need an uncordon come first: that is the smallest change.
-    closed.sort(key=lambda closed_node: len(closed_node[1]))
+    # Nodes that only need an uncordon come first: that is the smallest change.  Names decide nothing.
+    closed.sort(key=lambda closed_node: (len(closed_node[1]), closed_node[1], new_nodes.without_name(closed_node[0])))
     for node, closing in closed[:MOST_REMEDIES]:
         cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in node.taints)
         taints = tuple([taint for taint in node.taints if taint not in closing and taint.key != CORDONED.key])

@@ -85,6 +85,33 @@ def test_a_pool_is_opened_to_all_pods_last(of_pool, tolerated):
     assert (now[-1] if tolerated else now[0]) == removal.change
 
 
+CONTROL_PLANE, GPU = taint("node-role.kubernetes.io/control-plane"), taint("nvidia.com/gpu", "present")
+
+
+@pytest.mark.parametrize(("gpu", "in_control"), [("c1", "c2"), ("c2", "c1")])
+@pytest.mark.parametrize("zone", ["c", "d"])  # in the zone of the other, or in a later one
+def test_a_pool_is_opened_before_the_control_plane_whatever_nodes_are_called(gpu, in_control, zone):
+    closed = [node(gpu, zone, taints=[GPU]), node(in_control, "c", taints=[CONTROL_PLANE])]
+    found = [change for _, change in changes(*OPEN, *closed, constraints=[spread()]) if "remove the taint" in change]
+
+    assert f"remove the taint nvidia.com/gpu=present:NoSchedule from {gpu} (zone {zone})" == found[0]
+
+
+def test_a_gpu_node_of_the_control_plane_is_of_the_control_plane():
+    closed = [node("c1", "c", taints=[CONTROL_PLANE, GPU]), node("c2", "c", taints=[CONTROL_PLANE])]
+    found = [change for _, change in changes(*OPEN, *closed, constraints=[spread()]) if "remove the taint" in change]
+
+    assert ["remove the taint node-role.kubernetes.io/control-plane:NoSchedule from c2 (zone c)"] == found
+
+
+@pytest.mark.parametrize(("large", "small"), [("c1", "c2"), ("c2", "c1")])
+def test_of_nodes_with_the_same_taint_the_size_decides_and_no_name(large, small):
+    closed = [node(large, "c", taints=[INFRA], cpu="8"), node(small, "c", taints=[INFRA], cpu="4")]
+    found = [change for _, change in changes(*OPEN, *closed, constraints=[spread()]) if "remove the taint" in change]
+
+    assert [f"remove the taint dedicated=infra:NoSchedule from {small} (zone c)"] == found
+
+
 def test_to_tolerate_the_control_plane_is_the_last_change_of_the_template():
     in_control = node("c1", "c", taints=[taint("node-role.kubernetes.io/control-plane")])
     spot = node("d1", "d", taints=[taint("cloud.google.com/gke-spot", "true")])
