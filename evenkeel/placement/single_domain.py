@@ -61,7 +61,7 @@ def _advice(cycle: Cycle, constraint: Constraint, only: OnlyDomain) -> Iterator[
     """Yield what to do about a domain that something else than the nodes leaves; never minDomains: Pods would wait."""
     if only.left_by == OTHER_KEYS:
         yield "label the other nodes with the topologyKey of each constraint"
-    elif only.by_affinity:
+    elif only.by_affinity and cycle.pod.affinity.names is None:  # A DaemonSet ties each of its Pods to its node.
         yield f"allow more domains in the {only.left_by}, or remove the constraint"
         if len(cycle.snapshot.nodes.domains(constraint.topology_key)) > 1:
             counts = "with nodeAffinityPolicy: Ignore the other domains count, too"

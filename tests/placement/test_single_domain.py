@@ -71,6 +71,13 @@ def test_what_ignoring_affinity_would_do_is_said_and_not_advised():
     ] == [*single.advice]
 
 
+def test_the_pod_of_a_daemon_set_is_tied_to_its_node():
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b1"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+
+    assert ("its node affinity leaves only zone b", ()) == found(*ZONES, affinity={"nodeAffinity": required})
+
+
 def test_several_domains():
     assert found(*ZONES) is None
     assert found(*IN_A, of=spread(minDomains=2)) is None
