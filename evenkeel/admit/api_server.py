@@ -70,7 +70,8 @@ class Refusal(NamedTuple):
 
     reason: str
     errors: tuple[str, ...]  # in its own words
-    selector: str = ""  # what to do about a selector that does not match the template; "" if it does
+    # The field to mend where the selector does not match the template, and what to write there; None if it does.
+    selector: tuple[str, str] | None = None
 
     def status(self, ref: ObjectRef) -> Mapping[str, object]:
         """Return the metav1.Status."""
@@ -98,9 +99,9 @@ def refusal(obj: Mapping[str, object], features: Features) -> Refusal | None:
     mistyped = [error for error in errors if error.type == TYPE_INVALID]
     if mistyped:  # Go decodes the fields of an object in alphabetical order, as kubectl sends them.
         return Refusal(BAD_REQUEST, (_undecoded(min(mistyped, key=lambda error: error.path), workloads[0]),))
-    selector_errors = [error for workload in workloads if (error := _selector_error(workload)) is not None]
-    found = dict.fromkeys(map(_worded, (*selector_errors, *errors)))
-    advice = _selector_advice(workloads[0]) if selector_errors else ""
+    mismatches = [error for workload in workloads if (error := _selector_error(workload)) is not None]
+    found = dict.fromkeys(map(_worded, (*mismatches, *errors)))
+    advice = (path_text(mismatches[0].path), _selector_advice(workloads[0])) if mismatches else None
     return Refusal(INVALID_OBJECT, tuple(found), advice) if found else None
 
 
@@ -183,11 +184,10 @@ def _selector_advice(workload: Workload) -> str:
     selected = selector.match_labels if selector is not None else {}
     missed = {key: value for key, value in selected.items() if workload.labels.get(key) != value}
     written = {key: workload.labels[key] for key in missed if key in workload.labels}
-    labels = f"{path_text(workload.path[:-2])}.metadata.labels"
     if not missed:
-        return f"{labels}: write labels that spec.selector matches"
+        return "write labels that spec.selector matches"
     instead = f", or select {_pairs(written)} in spec.selector" if written else ""
-    return f"{labels}: write {_pairs(missed)}{instead}"
+    return f"write {_pairs(missed)}{instead}"
 
 
 def _pairs(labels: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from evenkeel.admit.api_server import API_SERVER, Refusal
+from evenkeel.admit.api_server import API_SERVER
 from evenkeel.admit.dry_run import Applied, mentions_constraints
 from evenkeel.terminal.json_forms import fields, finding_json, skipped_json
 from webhook.admission.decision import Outcome
@@ -15,7 +15,7 @@ from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.request import VALIDATE
 from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.kubernetes.fields import as_mapping, path_text, value_at
+from webhook.kubernetes.fields import as_list, as_mapping, path_text, value_at
 from webhook.kubernetes.kinds import KINDS, find_kinds
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.kubernetes.operators import with_operators
@@ -30,23 +30,26 @@ STDIN = {"-": "STDIN"}  # as kubectl names it
 
 def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
     """
-    Return what kubectl prints, then the patch and what could not be judged.
+    Return what kubectl prints, then what to write, the patch and what could not be judged.
 
     With a policy, also which other webhook entry may deny the object; give none if a controller sends it.
     """
     more = (*_more(applied), *(() if policy is None else _denied_otherwise(applied, policy)))
-    return "\n".join((*_kubectl(applied, file), *(one_line(f"  {line}", 8 * LINE_LIMIT) for line in more)))
+    return "\n".join(
+        (*_kubectl(applied, file), *_fixes(applied), *(one_line(f"  {line}", 8 * LINE_LIMIT) for line in more))
+    )
 
 
 def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     attempt = (
         f'error when {"patching" if applied.updated else "creating"} "{one_line(STDIN.get(file, file), LINE_LIMIT)}"'
     )
-    if applied.refused and applied.refusal is not None:
-        yield from _refused(applied, applied.refusal, attempt)
-        return
     answer = applied.answer
     yield from warnings(applied)
+    if applied.refused and applied.refusal is not None:
+        printed = applied.refusal.printed(ObjectRef.of(applied.obj), attempt)
+        yield from (one_line(line, 2 * LINE_LIMIT) for line in printed.split("\n"))
+        return
     if applied.denied_by is None:
         verb = "configured" if applied.updated else "created"
         if applied.unjudged:
@@ -59,17 +62,23 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     yield f"Error from server ({status.get('reason')}): {attempt}: {webhook}: {status.get('message')}"
 
 
-def _refused(applied: Applied, refusal: Refusal, attempt: str) -> Iterator[str]:
-    """Yield what kubectl prints of an error of kube-apiserver itself, then a line for what to write at each field."""
-    yield from warnings(applied)
-    ref = ObjectRef.of(applied.obj)
-    yield from (one_line(line, 2 * LINE_LIMIT) for line in refusal.printed(ref, attempt).split("\n"))
-    fixes = (
-        f"{path_text(finding.path)}: {finding.fix}"
-        for finding in applied.validate.findings
-        if finding.rejected_by_api_server
-    )
-    yield from (one_line(f"  {fix}", LINE_LIMIT) for fix in filter(None, (refusal.selector, *fixes)))
+def _fixes(applied: Applied) -> Iterator[str]:
+    """Yield, for each error, the object and the field, and below them what to write."""
+    about = ObjectRef.of(applied.obj)
+    for field, fix in _fields_to_fix(applied):
+        yield one_line(f"  {about}: {field}", LINE_LIMIT)
+        yield one_line(f"    {fix}", LINE_LIMIT)
+
+
+def _fields_to_fix(applied: Applied) -> Iterator[tuple[str, str]]:
+    if applied.refused and applied.refusal is not None:
+        yield from filter(None, [applied.refusal.selector])
+        findings = [finding for finding in applied.validate.findings if finding.rejected_by_api_server]
+    else:
+        denied = as_list(as_mapping((applied.answer.status or {}).get("details")).get("causes"))
+        causes = [(as_mapping(cause).get("reason"), as_mapping(cause).get("field")) for cause in denied]
+        findings = [one for one in applied.answer.findings if (one.rule, path_text(one.path)) in causes]
+    yield from ((path_text(finding.path), finding.fix) for finding in findings)
 
 
 def warnings(applied: Applied) -> Iterator[str]:

@@ -45,6 +45,11 @@ class Case(NamedTuple):
 DENIED = (
     'Error from server (Forbidden): error when creating "f": admission webhook "{}.evenkeel.dev" denied the request: '
 )
+FIX = (
+    "  Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].labelSelector",
+    "    write labelSelector: ",
+)
+SET = ("  Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew", "    set maxSkew to 1")
 THING = {
     "apiVersion": "e.com/v1",
     "kind": "Thing",
@@ -54,22 +59,29 @@ THING = {
 CASES = [
     Case("created", partial(applied, workload("Deployment")), ("deployment.apps/web created",)),
     Case("configured", partial(applied, BAD, BAD), ("deployment.apps/web configured",)),
-    Case("denied", partial(applied, BAD), (DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",)),
+    Case(
+        "denied", partial(applied, BAD), (DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.", *FIX)
+    ),
     Case(
         "an update is denied",
         partial(applied, BAD, workload("Deployment")),
-        ("Error from server (Forbidden): error when patching",),
+        ("Error from server (Forbidden): error when patching", *FIX),
     ),
     Case(
         "a Pod by its own entry",
         partial(applied, pod(EMPTY)),
-        (DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0]",),
+        (
+            DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0]",
+            "  Pod shop/web-1: spec.topologySpreadConstraints[0].labelSelector",
+            "    select the labels of the Pods to spread",
+        ),
     ),
     Case(
         "denied where a rule is enforced",
         partial(applied, BAD, rules="{rules: {missing-constraints: {severity: error, enforced: true}}}"),
         (
             DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",
+            *FIX,
             "  note: judged as if a person sent it, and not a controller",
             "  note: after evenkeel manifests --failure-policy-enforced Fail, the error names the entry "
             "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel",
@@ -82,7 +94,7 @@ CASES = [
             pod(INVALID),
             rules="{earlyAnswer: true, rules: {empty-selector: {severity: error, enforced: true}}}",
         ),
-        (DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew",),
+        (DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew", *SET),
     ),
     Case("warned", partial(applied, pod(MISSES)), ("Warning: Pod shop/web-1: ", "pod/web-1 created")),
     Case(
@@ -106,7 +118,7 @@ CASES = [
         partial(applied, pod(INVALID), rules="{enforcement: Audit}"),
         (
             'The Pod "web-1" is invalid: spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater',
-            "  spec.topologySpreadConstraints[0].maxSkew: set maxSkew to 1",
+            *SET,
         ),
     ),
     Case(
@@ -152,7 +164,7 @@ def test_rules_are_said_to_be_skipped_only_where_they_would_be_run():
         for obj in (pod(constraint()), pod(constraint(whenUnsatisfiable="ScheduleAnyway")), pod())
     )
 
-    rules = "single-domain, tainted-domain, unknown-topology-key, unlabelled-nodes"
+    rules = "contradicting-constraints, single-domain, tainted-domain, unknown-topology-key, unlabelled-nodes"
     assert hard[0].startswith(f"  skipped: {rules}: no node is known")
     assert soft[0].startswith("  skipped: unknown-topology-key: no node is known")
     assert (1, 1, 0) == (len(hard), len(soft), len(none))

@@ -44,7 +44,7 @@ def test_every_object_is_answered_as_kubectl_would_say_it(run):
     objects = [pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")]
     command = "admit -f new --cluster nodes --policy policy"
     code, out, err = run(command, new=objects, nodes=[node(), THERE], policy=POLICY)
-    fine, warning, warned, denied, last = out.splitlines()
+    fine, warning, warned, denied, field, fix, last = out.splitlines()
 
     assert (1, "") == (code, err)
     assert ("pod/web-1 created", "statefulset.apps/db created", "pod/last created") == (fine, warned, last)
@@ -52,6 +52,8 @@ def test_every_object_is_answered_as_kubectl_would_say_it(run):
     assert denied.startswith(
         DENIES % "creating" + "Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].labelSelector: "
     )
+    assert "  Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].labelSelector" == field
+    assert "    write labelSelector: {matchLabels: {app: web}}" == fix
     assert 0 == run("admit -f new", new=WARNED).code
 
 
@@ -250,8 +252,13 @@ def test_what_to_write_is_on_a_line_of_its_own(run):
         f"* {AT}[0].maxSkew",
         f"* {AT}[0].whenUnsatisfiable",
     ] == [line.partition(":")[0].partition(' "')[0] for line in lines[:4]]
-    assert "  spec.template.metadata.labels: write app=web, or select app=db in spec.selector" == lines[4]
-    assert [f"  {AT}[0].maxSkew", f"  {AT}[0].whenUnsatisfiable"] == [line.partition(": ")[0] for line in lines[5:]]
+    web = "  Deployment shop/web: "
+    fields = ("spec.template.metadata.labels", f"{AT}[0].maxSkew", f"{AT}[0].whenUnsatisfiable")
+    assert [f"{web}{field}" for field in fields] == lines[4::2]
+    assert ["    write app=web, or select app=db in spec.selector", True] == [
+        lines[5],
+        lines[7].startswith("    set maxSkew"),
+    ]
 
 
 @pytest.mark.parametrize("policy", [POLICY | {"enforcement": "Warn"}, POLICY])
@@ -274,7 +281,7 @@ def test_a_wrong_type_is_refused_before_the_webhook_is_asked(run):
         code,
         out.startswith('Error from server (BadRequest): error when creating "new": Deployment in '),
     )
-    assert f'  {AT}: put "- " before maxSkew, so that it is a list' == out.splitlines()[1]
+    assert ['    put "- " before maxSkew, so that it is a list'] == out.splitlines()[2:]
 
 
 def test_a_folder_is_admitted_file_by_file(run, tmp_path):
@@ -371,12 +378,15 @@ class Reviewed(NamedTuple):
 BY_CONTROLLER = {"userInfo": {"username": f"{ACCOUNTS}replicaset-controller"}}
 OWNED = pod(EMPTY, owner="ReplicaSet/web")
 ENFORCED = POLICY | {"rules": {"empty-selector": {"enforced": True}}}
+FIX = ("  Deployment shop/web: ", "    write labelSelector: ")
 REVIEWS = [
-    Reviewed("a creation", review(DENIED), (DENIES % "creating",), 1),
+    Reviewed("a creation", review(DENIED), (DENIES % "creating", *FIX), 1),
     Reviewed("an update", review(request=request(DENIED, DENIED)), ("deployment.apps/web configured",)),
-    Reviewed("of an old object that was fine", review(request=request(DENIED, WARNED)), ("Error from server",), 1),
+    Reviewed("of an old object that was fine", review(request=request(DENIED, WARNED)), ("Error from server", *FIX), 1),
     Reviewed("by a controller", review(request=request(OWNED, **BY_CONTROLLER)), ("pod/web-1 created",)),
-    Reviewed("by someone else", review(request=request(OWNED)), ("Error from server",), 1),
+    Reviewed(
+        "by someone else", review(request=request(OWNED)), ("Error from server", "  Pod shop/web-1: ", "    change "), 1
+    ),
     Reviewed(
         "a deletion",
         review(request=request(DENIED, operation="DELETE") | {"object": None}),
