@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 from operator import and_
 
@@ -32,6 +32,7 @@ from evenkeel.scheduler.resource_fit import Lack, asked_of_node, lacking
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
+from webhook.spread.cluster_view import NODE_POOL_LABEL
 from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet, union
 from webhook.spread.taints import UNREACHABLE_KEY
@@ -103,20 +104,30 @@ def model_of_new(cycle: Cycle, labels: Labels) -> SchedulerNode | None:
 
 
 def _models_by_size(cycle: Cycle, labels: Labels) -> Iterator[SchedulerNode]:
-    """Yield a node of each size, the commonest first: one in the place itself, if any; names decide nothing."""
+    """
+    Yield a node of each size, the commonest first, and one in the place itself, if any; names decide nothing.
+
+    Those of pools to which no autoscaler adds a node come after all others.
+    """
     nodes = cycle.snapshot.nodes
     carrying = carrying_every_key(nodes, [constraint for constraint in cycle.constraints if constraint.hard])
     candidates = models(cycle) & carrying
     candidates = candidates & cycle.reach.affine or _affine_there(cycle, candidates, labels)
-    by_size: dict[Size, NodeSet] = {}
-    for allocatable, members in nodes.by_allocatable.items():
-        if members & candidates:
-            size = _size(allocatable)
-            by_size[size] = by_size.get(size, 0) | members & candidates
-    for size in sorted(by_size, key=lambda size: (-by_size[size].bit_count(), size)):
-        members = by_size[size]
-        in_place = reduce(and_, [nodes.domains(key).get(value, 0) for key, value in labels.items()], members)
-        yield min(nodes.members(in_place or members), key=without_name)
+    by_fixed = nodes.grouped(candidates, partial(_is_of_fixed_pool, cycle))
+    for _, group in sorted(by_fixed.items()):
+        by_size: dict[Size, NodeSet] = {}
+        for allocatable, members in nodes.by_allocatable.items():
+            if members & group:
+                size = _size(allocatable)
+                by_size[size] = by_size.get(size, 0) | members & group
+        for size in sorted(by_size, key=lambda size: (-by_size[size].bit_count(), size)):
+            members = by_size[size]
+            in_place = reduce(and_, [nodes.domains(key).get(value, 0) for key, value in labels.items()], members)
+            yield min(nodes.members(in_place or members), key=without_name)
+
+
+def _is_of_fixed_pool(cycle: Cycle, node: SchedulerNode) -> bool:
+    return node.labels.get(NODE_POOL_LABEL) in cycle.snapshot.static_pools
 
 
 def _affine_there(cycle: Cycle, candidates: NodeSet, labels: Labels) -> NodeSet:
@@ -166,7 +177,14 @@ def with_larger_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Va
     ]
     if not lacks or not all(any(lack) for lack, _ in lacks):
         return
-    lack, node = min(lacks, key=lambda lacking: (share(lacking[0], lacking[1].allocatable), sum(map(bool, lacking[0]))))
+    lack, node = min(
+        lacks,
+        key=lambda lacking: (
+            _is_of_fixed_pool(cycle, lacking[1]),
+            share(lacking[0], lacking[1].allocatable),
+            sum(map(bool, lacking[0])),
+        ),
+    )
     has, scalars = node.allocatable, dict(node.allocatable.scalars)
     # What the larger node has of each resource that the node lacks; 0 for the others, which in_words leaves out.
     larger = Lack(

@@ -93,6 +93,7 @@ def test_the_answer_is_the_same_when_nodes_are_renamed():
     random = Random(1)
     cpus = {"a": ("2", "4", "4"), "b": ("4", "8"), "c": ("8", "8", "8", "2")}
     kinds = [(zone, cpu, f"pool-{i}") for zone in cpus for i, cpu in enumerate(cpus[zone])]
+    kinds += [(zone, cpu, "twin") for zone, cpu, pool in kinds if pool == "pool-0"]
     closed = [node("x1", "a", taints=[FARGATE], cpu="4"), node("x2", "c", taints=[CONTROL_PLANE], cpu="4")]
     answers = set()
     for _ in range(8):

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from evenkeel.placement.node_makers import by_itself, makers_note
-from evenkeel.placement.remedies import NOW, Remedy
+from evenkeel.placement.remedies import NOW, Remedy, remedies
 from evenkeel.placement.variants import NEW_NODE, with_new
+from evenkeel.scheduler.framework import find_feasible
 from tests.support.build import snapshot
-from tests.support.placing import INFRA, ZONE, attempted, node
+from tests.support.placing import INFRA, ZONE, attempted, node, running, spread
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, view_of
 
 POOL = "karpenter.sh/nodepool"
@@ -164,6 +165,42 @@ MADE = [node("a1", "a", labels=GENERAL), node("b1", "b", labels=GENERAL)]
 )
 def test_a_zone_whose_pools_the_pod_does_not_tolerate(objects, spec, zone, said):
     assert said == added(*objects, labels={ZONE: zone}, **spec)
+
+
+def said_of_added(*objects, **spec):
+    """What is said of each change that adds a node."""
+    cycle = attempted(*objects, **spec)
+    return [by_itself(remedy) for remedy in remedies(cycle, find_feasible(cycle)) if "add a node" in remedy.change]
+
+
+@pytest.mark.parametrize("fixed", ["fixed", "zfixed"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"a1": "4", "b1": "4"},  # alike
+        {"a1": "4", "a2": "4", "b1": "8"},  # the commonest size is that of the fixed pool
+        {"a1": "8", "b1": "1"},  # only the fixed pool has a node that is large enough
+        {"a1": "2", "b1": "1"},  # neither has, and the fixed pool lacks less
+    ],
+)
+def test_the_name_of_a_fixed_pool_decides_nothing(fixed, sizes):
+    pools = {"a": fixed, "b": "general"}
+    nodes = [node(name, "z", cpu=cpu, labels={POOL: pools[name[0]]}) for name, cpu in sizes.items()]
+    full = [running(name, cpu) for name, cpu in sizes.items()]
+    said = said_of_added(*nodes, *full, node_pool(fixed, replicas=3), node_pool("general"), cpu="3")
+
+    only_fixed = max(sizes.values()) == "8" and sizes["b1"] == "1"
+    wanted = f"Karpenter adds no node of NodePool {fixed}, whose replicas are fixed" if only_fixed else MAY
+    assert said and {wanted} == {*said}
+
+
+def test_a_fixed_pool_in_the_zone_is_no_model_for_a_node_that_another_pool_may_have_there():
+    nodes = [node("a1", "a", labels={POOL: "fixed"}), node("b1", "b", labels=GENERAL), running("a1"), running("b1")]
+    closed = node("c1", "c", labels={POOL: "fixed"}, taints=[INFRA])
+    said = said_of_added(*nodes, closed, FIXED, node_pool("general"), constraints=[spread()])
+
+    assert f"{MAY}, but no node of NodePool fixed, whose replicas are fixed" in said
+    assert all(text.startswith(MAY) for text in said)
 
 
 def test_a_change_that_adds_no_node_is_never_made_by_itself():
