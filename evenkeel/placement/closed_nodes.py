@@ -44,15 +44,14 @@ def closed_nodes(cycle: Cycle, feasibility: Feasibility) -> tuple[ClosedNodes, .
         for plugin in (NODE_UNSCHEDULABLE, TAINT_TOLERATION)
     }
     nodes, shut = cycle.snapshot.nodes, union(by_plugin.values())
-    by_key: dict[str, NodeSet] = {}
+    by_key: dict[tuple[str, str], NodeSet] = {}
     for taints, members in nodes.by_taints.items():
         for taint in closing_taints(taints, cycle):
-            if known_taint(taint.key) is not None and members & shut:
-                by_key[taint.key] = by_key.get(taint.key, 0) | members & shut
+            if (known := known_taint(taint)) is not None and members & shut:
+                key = taint.key, known.advice
+                by_key[key] = by_key.get(key, 0) | members & shut
     found = [
-        ClosedNodes(key, tuple(nodes.names(members)), known.advice)
-        for key, members in sorted(by_key.items())
-        if (known := known_taint(key)) is not None
+        ClosedNodes(key, tuple(nodes.names(members)), advice) for (key, advice), members in sorted(by_key.items())
     ]
     if drained := drained_nodes(cycle) & by_plugin[NODE_UNSCHEDULABLE]:
         found.append(ClosedNodes("", tuple(nodes.names(drained)), DRAINED))
@@ -76,7 +75,7 @@ def kept_closed(cycle: Cycle) -> tuple[NodeSet, tuple[NodeSet, ...]]:
     """
     kept, at_last = drained_nodes(cycle), dict.fromkeys(LASTING, 0)
     for taints, members in cycle.snapshot.nodes.by_taints.items():
-        known_taints = (known_taint(taint.key) for taint in closing_taints(taints, cycle))
+        known_taints = (known_taint(taint) for taint in closing_taints(taints, cycle))
         owners = {known.owner for known in known_taints if known is not None}
         if owners.difference(LASTING):
             kept |= members
@@ -103,7 +102,7 @@ def models(cycle: Cycle) -> NodeSet:
     nodes = cycle.snapshot.nodes
     passing = nodes.all & ~nodes.unschedulable & cycle.reach.tolerated
     for taints, members in nodes.by_taints.items():
-        known_taints = (known_taint(taint.key) for taint in taints)
+        known_taints = (known_taint(taint) for taint in taints)
         if any(known.going or known.owner != Owner.POOL for known in known_taints if known is not None):
             passing &= ~members
     control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE)

@@ -86,4 +86,4 @@ def _common_taints(snapshot: Snapshot, label: str, pool: str) -> list[Taint]:
     members = snapshot.nodes.members(snapshot.nodes.domains(label)[pool])
     taints = [frozenset(member.taints) for member in members if not member.name.startswith(NEW_NODE)]
     common = frozenset.intersection(*taints) if taints else frozenset()
-    return sorted(taint for taint in common if not is_set_by_controller(taint.key))
+    return sorted(taint for taint in common if not is_set_by_controller(taint))

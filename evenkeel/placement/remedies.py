@@ -549,7 +549,7 @@ def _untolerated(cycle: Cycle, *owners: Owner | None) -> Iterator[Taint]:
     """Yield the taints of these owners that the Pod does not tolerate, those of the most nodes first."""
     tainted = cycle.reach.untolerated.items()
     for taint, _ in sorted(tainted, key=lambda tainted_nodes: (-tainted_nodes[1].bit_count(), tainted_nodes[0])):
-        known = known_taint(taint.key)
+        known = known_taint(taint)
         if (known.owner if known is not None else None) in owners:
             yield taint
 

@@ -138,7 +138,7 @@ def _with_more(ground: Ground, step: Step) -> Ground:
         raise StepError(f"{step.text}: the cluster has no node from which to copy a new one")
 
     def unlikeness(node: SchedulerNode) -> tuple[bool, bool, int, bool]:
-        owners = {known.owner for taint in node.taints if (known := known_taint(taint.key)) is not None}
+        owners = {known.owner for taint in node.taints if (known := known_taint(taint)) is not None}
         shared = sum(node.labels.get(key) == value for key, value in step.labels.items())
         return node.name in ground.lost, bool(owners & APART), -shared, node.unschedulable
 
@@ -154,5 +154,5 @@ def _with_more(ground: Ground, step: Step) -> Ground:
 
 def _named(model: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
     """Return a new node like the model, without what a controller or a cordon has set on that."""
-    taints = tuple([taint for taint in model.taints if not is_set_by_controller(taint.key)])
+    taints = tuple([taint for taint in model.taints if not is_set_by_controller(taint)])
     return another(model, name, labels, taints)

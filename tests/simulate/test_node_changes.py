@@ -80,7 +80,7 @@ def test_new_nodes_are_like_those_of_their_domain():
 
 def test_new_nodes_are_no_virtual_or_system_nodes_and_have_no_taint_of_a_controller():
     there = [
-        made_node("f1", "a", taints=[{"key": "eks.amazonaws.com/compute-type", "effect": "NoSchedule"}]),
+        made_node("f1", "a", taints=[{"key": "virtual-kubelet.io/provider", "effect": "NoSchedule"}]),
         made_node("cp1", "b", taints=[{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]),
         made_node("z1", "z", taints=[INFRA, {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]),
     ]

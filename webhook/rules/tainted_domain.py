@@ -106,7 +106,7 @@ def _cordons(taint: Taint) -> bool:
 def to_open(subject: Subject, constraint: Constraint, closed: Mapping[str, Taint], taking: int) -> str:
     """Return the fix of closed domains, if `taking` domains take Pods."""
     taints = {taint for taint in closed.values() if not _cordons(taint)}
-    known_taints = {taint: known_taint(taint.key) for taint in taints}
+    known_taints = {taint: known_taint(taint) for taint in taints}
     of_people = [str(taint) for taint, known in known_taints.items() if known is None]
     of_pools = [str(taint) for taint, known in known_taints.items() if known is not None and known.owner == Owner.POOL]
     steps: list[str] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from webhook.spread.taints import Taint
+
 
 class Owner(Enum):
     """Whose taint it is, which decides what may be advised about it."""
@@ -20,25 +22,27 @@ class KnownTaint(NamedTuple):
 
     owner: Owner
     advice: str  # who sets it, and until when; and what a person does
-    keys: tuple[str, ...]  # "*" at an end is for any text
+    keys: tuple[str, ...]  # "*" at an end is for any text; `key=value` only where the value counts
     going: bool = False  # the node is soon gone
 
 
-def known_taint(key: str) -> KnownTaint | None:
-    """Return what is known of taints with this key; None if people set them as they like."""
-    return next((known for known in _KNOWN if any(_matches(pattern, key) for pattern in known.keys)), None)
+def known_taint(taint: Taint) -> KnownTaint | None:
+    """Return what is known of a taint; None if people set it as they like."""
+    return next((known for known in _KNOWN if any(_matches(pattern, taint) for pattern in known.keys)), None)
 
 
-def is_set_by_controller(key: str) -> bool:
-    """Return whether something sets and removes taints with this key, and nobody by hand."""
-    known = known_taint(key)
+def is_set_by_controller(taint: Taint) -> bool:
+    """Return whether something sets and removes a taint, and nobody by hand."""
+    known = known_taint(taint)
     return known is not None and known.owner == Owner.CONTROLLER
 
 
-def _matches(pattern: str, key: str) -> bool:
+def _matches(pattern: str, taint: Taint) -> bool:
     if pattern.startswith("*"):
-        return key.endswith(pattern[1:])
-    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
+        return taint.key.endswith(pattern[1:])
+    if pattern.endswith("*"):
+        return taint.key.startswith(pattern[:-1])
+    return pattern == (f"{taint.key}={taint.value}" if "=" in pattern else taint.key)
 
 
 def _until(advice: str, *keys: str) -> KnownTaint:
@@ -70,7 +74,17 @@ _KNOWN = (
     _pool("set on Windows nodes; tolerate it if the images are for Windows", "node.kubernetes.io/os"),
     _until(
         "set by Kubernetes while the node is in this condition; wait, or run kubectl describe node",
-        "node.kubernetes.io/*",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/memory-contention-pressure",
+        "node.kubernetes.io/kubepods-memory-contention-pressure",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/disk-contention-pressure",
+        "node.kubernetes.io/kubepods-disk-contention-pressure",
+        "node.kubernetes.io/pid-pressure",
     ),
     _until(
         "set by the kubelet until the cloud controller manager has initialized the node; wait, or look at its Pod",
@@ -133,16 +147,22 @@ _KNOWN = (
         "readiness.k8s.io/*",
     ),
     _until("set until the agent is ready on the node; wait, or look at the agent's Pod there", "*/agent-not-ready"),
-    _virtual("set on nodes of Fargate, each for one Pod; no such node takes another", "eks.amazonaws.com/compute-type"),
+    _virtual(
+        "set on nodes of Fargate, each for one Pod; no such node takes another",
+        "eks.amazonaws.com/compute-type=fargate",
+    ),
     _virtual(
         "set on virtual nodes, whose Pods run outside of the cluster; no node for this Pod",
         "virtual-kubelet.io/provider",
+        "azure.com/aci",
         "virtual-node.liqo.io/not-allowed",
     ),
     _pool(
         "set on machines that the cloud may stop at any time; tolerate it if the Pod may end like that",
         "cloud.google.com/gke-spot",
-        "kubernetes.azure.com/scalesetpriority",
+        "cloud.google.com/gke-preemptible",
+        "kubernetes.azure.com/scalesetpriority=spot",
+        "node.kubernetes.io/lifecycle=spot",
     ),
     _pool(
         "set on nodes with devices, to keep these free; tolerate it if the Pod needs them",
@@ -167,4 +187,5 @@ _KNOWN = (
         "node-role.kubernetes.io/etcd",
         "node-role.kubernetes.io/master",
     ),
+    _system("set on nodes that have a role in the cluster, such as infra", "node-role.kubernetes.io/*"),
 )

@@ -212,7 +212,7 @@ class NodesOf(Generic[NodeT]):
         return self.replaced_by(
             replace(
                 node,
-                taints=tuple([taint for taint in node.taints if not is_set_by_controller(taint.key)]),
+                taints=tuple([taint for taint in node.taints if not is_set_by_controller(taint)]),
                 unschedulable=False,
             )
             for node in self._nodes
