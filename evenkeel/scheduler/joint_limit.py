@@ -94,10 +94,13 @@ def never_all(cycle: Cycle, own: Selector, replicas: int) -> JointLimit | None:
 def _limit_of_replicas(cycle: Cycle, own: Selector, replicas: int) -> JointLimit | None:
     """Return the constraints that never let in all replicas on these nodes, whether those that run stay or not."""
     namespace, pods = cycle.pod.namespace, cycle.snapshot.pods
-    groups = pods.get(namespace, {})
-    others = {labels: group for labels, group in groups.items() if not own.matches(group.labels)}
-    limit = _limit(replace(cycle, snapshot=replace(cycle.snapshot, pods={**pods, namespace: others})), replicas)
-    running = sum(sum(group.nodes.values()) for labels, group in groups.items() if labels not in others)
+    groups = pods.get(namespace, {}).values()
+    hard = [constraint for constraint in cycle.constraints if constraint.hard]
+    counted = [group for group in groups if any(constraint.selector.matches(group.labels) for constraint in hard)]
+    if not all(own.matches(group.labels) for group in counted):
+        return None  # The constraints may let in more once these other Pods go.
+    limit = _limit(replace(cycle, snapshot=replace(cycle.snapshot, pods={**pods, namespace: {}})), replicas)
+    running = sum(sum(group.nodes.values()) for group in groups if own.matches(group.labels))
     if limit is None or not running:
         return limit
     with_running = _limit(cycle, replicas - running)

@@ -95,15 +95,15 @@ def test_what_fits(obj):
     assert [] == finds(obj, *NODES)
 
 
-def test_pods_of_others_that_count_may_be_preempted():
+def test_pods_of_others_that_count_may_go():
     obj = stateful(constraint(), HARD_HOST, replicas=7)
-    other = pod(name="other", labels={"app": "web", "track": "x"}, spec={"nodeName": "b1", "priority": -1}, uid="u")
+    other = pod(name="other", labels={"app": "web", "track": "x"}, spec={"nodeName": "b1"}, uid="u")
     obj["spec"]["selector"] = {"matchLabels": {"app": "web", "track": "y"}}
     obj["spec"]["template"]["metadata"]["labels"] = {"app": "web", "track": "y"}
 
     assert [] == finds(obj, *NODES, other)
-    other["spec"]["priority"] = 0
-    assert finds(obj, *NODES, other)
+    assert finds(obj, *NODES)
+    assert [] == finds(pod(constraint(), HARD_HOST), *NODES, *running("a1", "a1", "a2", "b1", "b1")), "a bare Pod"
 
 
 def test_the_webhook_does_not_try_all_orders():

@@ -91,6 +91,7 @@ RULES = {
     "06-selector-misses-own-pod": "selector-misses-own-pod",
     "08-misspelt-label": "unlabelled-nodes",
     "11-zone-counted-all-the-same": "unschedulable",
+    "12-zone-against-node": "unschedulable",
     "15-tainted-zone": "tainted-domain",
     "19-min-domains": "too-few-domains",
     "20-invalid": "invalid-constraint",

@@ -85,7 +85,8 @@ def contradicting_constraints(subject: Subject) -> Iterator[Cause]:
     The finding is certain: evenkeel tries all orders in which Pods may come, and takes each node to have room without
     end. It reports neither Pods that only have to wait until others go, nor those that fit once nodes are uncordoned
     and without taints that a controller removes, such as not-ready. It names two constraints, or all if no two of them
-    are enough. Required podAntiAffinity of the Pods against each other counts as such a constraint.
+    are enough. Required podAntiAffinity of the Pods against each other counts as such a constraint. Where a constraint
+    also counts Pods of others, these may go, so the rule reports nothing.
 
     The rule does not know nodes that an autoscaler would add. It reports nothing in the webhook, which does not know
     Pods, and for Jobs, whose Pods end and make room. In evenkeel lint, an autoscaler among the manifests counts by its
@@ -97,8 +98,6 @@ def contradicting_constraints(subject: Subject) -> Iterator[Cause]:
     constraints = [*subject.hard, *room.anti_affinity()]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
         return
-    if room.may_preempt and any(subject.counted(constraint).others for constraint in subject.hard):
-        return  # Pods that count may be preempted.
     limit = room.joint_limit(constraints)
     if limit is not None:
         replicas, contradict = workload.replicas, f"{constraint_names(limit.together)} contradict each other"
