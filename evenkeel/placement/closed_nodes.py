@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from evenkeel.scheduler.framework import Feasibility
 from evenkeel.scheduler.profile import NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
+from evenkeel.scheduler.scheduler_nodes import SchedulerNode
 from webhook.findings.wording import first_of
-from webhook.spread.known_taints import Owner, known_taint
+from webhook.spread.known_taints import Owner, is_set_by_controller, known_taint
 from webhook.spread.nodes import NodeSet, union
 from webhook.spread.taints import CORDONED, DO_NOT_SCHEDULE, Taint, untolerated_taint
 
@@ -50,9 +51,7 @@ def closed_nodes(cycle: Cycle, feasibility: Feasibility) -> tuple[ClosedNodes, .
             if (known := known_taint(taint)) is not None and members & shut:
                 key = taint.key, known.advice
                 by_key[key] = by_key.get(key, 0) | members & shut
-    found = [
-        ClosedNodes(key, tuple(nodes.names(members)), advice) for (key, advice), members in sorted(by_key.items())
-    ]
+    found = [ClosedNodes(key, tuple(nodes.names(members)), advice) for (key, advice), members in sorted(by_key.items())]
     if drained := drained_nodes(cycle) & by_plugin[NODE_UNSCHEDULABLE]:
         found.append(ClosedNodes("", tuple(nodes.names(drained)), DRAINED))
     return tuple(found)
@@ -93,19 +92,36 @@ def drained_nodes(cycle: Cycle) -> NodeSet:
     )
 
 
-def models(cycle: Cycle) -> NodeSet:
+def models(cycle: Cycle) -> tuple[NodeSet, NodeSet]:
     """
-    Return the nodes like which a new one may be: open to the Pod, and neither virtual nor going nor the control plane.
+    Return the nodes like which a new one may be: those in service, then those that are leaving.
 
-    The control plane is left out only where there are other nodes.
+    No taint but those of controllers keeps the Pod off, and none is virtual.  The control plane is left out where the
+    Pod may run on other nodes.
     """
     nodes = cycle.snapshot.nodes
-    passing = nodes.all & ~nodes.unschedulable & cycle.reach.tolerated
+    passing = nodes.in_service.tolerated(cycle.pod.tolerations)
+    out_of_service, leaving = nodes.unschedulable, nodes.unschedulable
     for taints, members in nodes.by_taints.items():
-        known_taints = (known_taint(taint) for taint in taints)
-        if any(known.going or known.owner != Owner.POOL for known in known_taints if known is not None):
+        owners = {known.owner for taint in taints if (known := known_taint(taint)) is not None}
+        if Owner.VIRTUAL in owners:
             passing &= ~members
+        if any(taint.effect in DO_NOT_SCHEDULE and is_set_by_controller(taint) for taint in taints):
+            out_of_service |= members
+        if any(map(_is_going, taints)):
+            leaving |= members
     control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE)
-    if nodes.all & ~control_plane:
+    if (cycle.reach.affine or nodes.all) & ~control_plane:
         passing &= ~control_plane
-    return passing & ~union(nodes.domains(key).get(value, 0) for key, value in VIRTUAL)
+    passing &= ~union(nodes.domains(key).get(value, 0) for key, value in VIRTUAL)
+    return passing & ~out_of_service, passing & leaving
+
+
+def is_leaving(node: SchedulerNode) -> bool:
+    """Whether a node is cordoned, or a controller keeps Pods off it since it is soon gone."""
+    return node.unschedulable or any(map(_is_going, node.taints))
+
+
+def _is_going(taint: Taint) -> bool:
+    known = known_taint(taint)
+    return known is not None and known.going and taint.effect in DO_NOT_SCHEDULE

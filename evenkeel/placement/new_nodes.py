@@ -13,7 +13,7 @@ from functools import partial, reduce
 from itertools import islice
 from operator import and_
 
-from evenkeel.placement.closed_nodes import closing_taints, models
+from evenkeel.placement.closed_nodes import closing_taints, is_leaving, models
 from evenkeel.placement.missing_room import in_words, share
 from evenkeel.placement.variants import (
     MOST_REMEDIES,
@@ -29,7 +29,7 @@ from evenkeel.scheduler.framework import feasible_nodes
 from evenkeel.scheduler.pod_counts import NO_REQUESTS, UNUSED
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.resource_fit import Lack, asked_of_node, lacking
-from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
+from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes, another
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.spread.cluster_view import NODE_POOL_LABEL
@@ -85,7 +85,7 @@ def _shared_labels(nodes: Iterator[SchedulerNode], key: str) -> Labels:
 def with_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Variant]:
     """Add a node with these labels like the best model of it."""
     if (node := model_of_new(cycle, labels)) is not None:
-        words = f"add a node (such as {node.name}){f' to {place}' if place else ''}"
+        words = f"add a node{_such_as(node)}{f' to {place}' if place else ''}"
         yield Variant(words, with_new(cycle, node, labels))
 
 
@@ -94,8 +94,13 @@ def with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     nodes = cycle.snapshot.nodes
     labels = {key: unused(NEW_NODE, nodes.domains(key))}
     if nodes.domains(key) and (node := model_of_new(cycle, labels)) is not None:
-        words = f"add a node (such as {node.name}) in a new {key.rpartition('/')[2]}"
+        words = f"add a node{_such_as(node)} in a new {key.rpartition('/')[2]}"
         yield Variant(words, with_new(cycle, node, labels))
+
+
+def _such_as(node: SchedulerNode) -> str:
+    """Name the model of a new node; one that is leaving is not named."""
+    return "" if is_leaving(node) else f" (such as {node.name})"
 
 
 def model_of_new(cycle: Cycle, labels: Labels) -> SchedulerNode | None:
@@ -107,23 +112,29 @@ def _models_by_size(cycle: Cycle, labels: Labels) -> Iterator[SchedulerNode]:
     """
     Yield a node of each size, the commonest first, and one in the place itself, if any; names decide nothing.
 
-    Those of pools to which no autoscaler adds a node come after all others.
+    Those of pools to which no autoscaler adds a node come after all others, and those that are leaving at the end.
     """
     nodes = cycle.snapshot.nodes
     carrying = carrying_every_key(nodes, [constraint for constraint in cycle.constraints if constraint.hard])
-    candidates = models(cycle) & carrying
-    candidates = candidates & cycle.reach.affine or _affine_there(cycle, candidates, labels)
-    by_fixed = nodes.grouped(candidates, partial(_is_of_fixed_pool, cycle))
-    for _, group in sorted(by_fixed.items()):
-        by_size: dict[Size, NodeSet] = {}
-        for allocatable, members in nodes.by_allocatable.items():
-            if members & group:
-                size = _size(allocatable)
-                by_size[size] = by_size.get(size, 0) | members & group
-        for size in sorted(by_size, key=lambda size: (-by_size[size].bit_count(), size)):
-            members = by_size[size]
-            in_place = reduce(and_, [nodes.domains(key).get(value, 0) for key, value in labels.items()], members)
-            yield min(nodes.members(in_place or members), key=without_name)
+    for members in models(cycle):
+        candidates = members & carrying
+        candidates = candidates & cycle.reach.affine or _affine_there(cycle, candidates, labels)
+        by_fixed = nodes.grouped(candidates, partial(_is_of_fixed_pool, cycle))
+        for _, group in sorted(by_fixed.items()):
+            yield from _by_size(nodes, group, labels)
+
+
+def _by_size(nodes: SchedulerNodes, group: NodeSet, labels: Labels) -> Iterator[SchedulerNode]:
+    """Yield a node of each size in a group, the commonest first."""
+    by_size: dict[Size, NodeSet] = {}
+    for allocatable, members in nodes.by_allocatable.items():
+        if members & group:
+            size = _size(allocatable)
+            by_size[size] = by_size.get(size, 0) | members & group
+    for size in sorted(by_size, key=lambda size: (-by_size[size].bit_count(), size)):
+        members = by_size[size]
+        in_place = reduce(and_, [nodes.domains(key).get(value, 0) for key, value in labels.items()], members)
+        yield min(nodes.members(in_place or members), key=without_name)
 
 
 def _is_of_fixed_pool(cycle: Cycle, node: SchedulerNode) -> bool:
@@ -145,7 +156,7 @@ def without_name(node: SchedulerNode) -> tuple[object, ...]:
 
 def _takes(cycle: Cycle, node: SchedulerNode, labels: Labels) -> bool:
     """Whether the node would take the Pod if it were empty, had these labels, and there were no constraints."""
-    moved = SchedulerNodes([replace(node, labels={**node.labels, **labels})])
+    moved = SchedulerNodes([another(node, node.name, labels)])
     empty = replace(
         cycle.snapshot,
         nodes=moved,
@@ -180,6 +191,7 @@ def with_larger_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Va
     lack, node = min(
         lacks,
         key=lambda lacking: (
+            is_leaving(lacking[1]),
             _is_of_fixed_pool(cycle, lacking[1]),
             share(lacking[0], lacking[1].allocatable),
             sum(map(bool, lacking[0])),
@@ -201,5 +213,6 @@ def with_larger_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Va
         tuple(sorted({**scalars, **dict(larger.scalars)}.items())),
         larger.pods or has.pods,
     )
-    words = f"add a node such as {node.name}, but with at least {in_words(larger)}{f' to {place}' if place else ''}"
+    like = "" if is_leaving(node) else f" such as {node.name}, but"
+    words = f"add a node{like} with at least {in_words(larger)}{f' to {place}' if place else ''}"
     yield Variant(words, with_new(cycle, replace(node, allocatable=allocatable), labels))

@@ -42,7 +42,7 @@ def with_changed(cycle: Cycle, *changed: SchedulerNode) -> Cycle:
 def with_new(cycle: Cycle, like: SchedulerNode, labels: Labels) -> Cycle:
     """Add a new node like an existing one, with its CSI drivers."""
     name = unused(NEW_NODE, (node.name for node in cycle.snapshot.nodes))
-    with_node = with_changed(cycle, another(like, name, labels, like.taints))
+    with_node = with_changed(cycle, another(like, name, labels))
     storage = cycle.storage.with_csi_nodes({name: like.name})
     return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from evenkeel.scheduler.images import NodeImage
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME
-from webhook.spread.nodes import Node, NodeSet, NodesOf
-from webhook.spread.taints import Taint
+from webhook.spread.nodes import Node, NodeSet, NodesOf, lasting_taints
 
 
 class Allocatable(NamedTuple):
@@ -37,12 +36,18 @@ class SchedulerNode(Node):
     declared: frozenset[str] = frozenset()  # The features that its kubelet declares.
 
 
-def another(like: SchedulerNode, name: str, labels: Labels, taints: tuple[Taint, ...]) -> SchedulerNode:
-    """Return a new node like an existing one, with these labels besides; it is not cordoned, and has no images yet."""
+def another(like: SchedulerNode, name: str, labels: Labels) -> SchedulerNode:
+    """
+    Return a new node like an existing one, with these labels besides.
+
+    It is without what a cordon or a controller has set on that, and has no images yet.
+    """
     # Labels that hold the other node's name hold that of the new one.
     own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
     all_labels = {**like.labels, **own, **labels}
-    return replace(like, name=name, labels=all_labels, taints=taints, unschedulable=False, images=())
+    return replace(
+        like, name=name, labels=all_labels, taints=lasting_taints(like.taints), unschedulable=False, images=()
+    )
 
 
 class ImageState(NamedTuple):

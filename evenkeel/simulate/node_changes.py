@@ -6,7 +6,7 @@ What each step makes of the nodes, before anything is run: it is the same in eve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from evenkeel.simulate.frameworks_at_start import FrameworksAtStart
 from evenkeel.simulate.sampling import in_tree_order
 from evenkeel.simulate.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
 from webhook.kubernetes.names import ZONE
-from webhook.spread.known_taints import Owner, is_set_by_controller, known_taint
+from webhook.spread.known_taints import Owner, known_taint
 from webhook.spread.nodes import NodeSet
 from webhook.spread.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
 
@@ -147,12 +147,6 @@ def _with_more(ground: Ground, step: Step) -> Ground:
     taken = {node.name for node in ground.order} | ground.gone
     names = [name for i in range(1, step.number + len(taken) + 1) if (name := f"new-{i}") not in taken][: step.number]
     model_of = {name: models[i % len(models)] for i, name in enumerate(names)}
-    new = [_named(model, name, step.labels) for name, model in model_of.items()]
+    new = [another(model, name, step.labels) for name, model in model_of.items()]
     likeness = tuple((name, model.name) for name, model in model_of.items())
     return Ground((*ground.order, *new), tuple(names), likeness, ground.gone)
-
-
-def _named(model: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
-    """Return a new node like the model, without what a controller or a cordon has set on that."""
-    taints = tuple([taint for taint in model.taints if not is_set_by_controller(taint)])
-    return another(model, name, labels, taints)

@@ -34,7 +34,6 @@ def model(*nodes, labels=None, **fields):
         (node("a1", "a", taints=[CONTROL_PLANE]), {"tolerations": ANY}),
         (node("a1", "a", labels={"node-role.kubernetes.io/control-plane": ""}), {}),
         (node("a1", "a", taints=[GOING]), {"tolerations": ANY}),
-        (node("a1", "a", taints=[CANDIDATE]), {}),
         (node("a1", "a", taints=[INFRA]), {}),
         (node("a1", "a", unschedulable=True), {"tolerations": ANY}),
         (node("a1", "a", labels={"disk": "hdd"}), {"nodeSelector": {"disk": "ssd"}}),
@@ -47,9 +46,60 @@ def test_a_new_node_is_like_one_that_can_take_the_pod(first, fields):
 
 
 def test_no_node_is_like_a_new_one():
-    assert model(node("a1", taints=[INFRA]), node("b1", unschedulable=True)) is None
+    assert model(node("a1", taints=[INFRA]), node("b1", taints=[NOT_READY])) is None
     assert model(node("a1", cpu="1"), cpu="2") is None
     assert model() is None
+
+
+SYSTEM = {"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+ON_SYSTEM = {"tolerations": ANY, "nodeSelector": {"mode": "system"}}
+
+
+@pytest.mark.parametrize(
+    ("taint", "fields", "named"),
+    [
+        (SYSTEM, ON_SYSTEM, True),
+        ({**SYSTEM, "key": "components.gke.io/gke-managed-components"}, ON_SYSTEM, True),
+        (CONTROL_PLANE, ON_SYSTEM, True),
+        (CANDIDATE, {}, True),
+        ({**GOING, "effect": "PreferNoSchedule"}, {}, True),
+        (GOING, {}, False),
+        ({**GOING, "key": "karpenter.sh/disrupted"}, {}, False),
+    ],
+)
+def test_where_all_nodes_that_suit_are_full_one_is_added_like_them(taint, fields, named):
+    """It has no taint of a controller, and one that is leaving is not named."""
+    role = {"node-role.kubernetes.io/control-plane": ""} if taint == CONTROL_PLANE else {}
+    suiting = [node(f"{z}1", z, cpu="1", taints=[taint], labels={"mode": "system", **role}) for z in "ab"]
+    other = node("o1", "a", cpu="1", taints=[INFRA])
+    cycle = attempted(
+        *suiting, other, *(running(f"{z}1", "800m") for z in "ab"), constraints=[spread()], cpu="800m", **fields
+    )
+    added = {found.change: found for found in remedies(cycle, find_feasible(cycle)) if "add a node" in found.change}
+
+    assert {f"add a node (such as {z}1) to zone {z}" if named else f"add a node to zone {z}" for z in "ab"} <= {*added}
+    for found in added.values():
+        new = found.cycle.snapshot.nodes.get("a new node")
+        assert new is not None
+        assert [taint["key"]] * (fields == ON_SYSTEM) == [taint.key for taint in new.taints]
+
+
+@pytest.mark.parametrize("leaving", [{"taints": [GOING]}, {"unschedulable": True}])
+def test_where_all_nodes_are_leaving_a_larger_one_names_none(leaving):
+    in_control = node("c1", cpu="1", labels={"node-role.kubernetes.io/control-plane": ""})
+    changes = [
+        found.change
+        for cycle in [attempted(in_control, node("a1", cpu="2", **leaving), cpu="3")]
+        for found in remedies(cycle, find_feasible(cycle))
+    ]
+
+    assert "add a node with at least 3 of cpu" in changes
+
+
+def test_a_node_that_is_leaving_is_the_model_only_where_no_other_is():
+    assert "z1" == model(node("a1", "a", taints=[GOING]), node("a2", "a", taints=[GOING]), node("z1", "z"))
+    assert "a1" == model(node("a1", "a", taints=[GOING]), node("z1", "z", taints=[INFRA]))
 
 
 def test_where_every_node_is_of_the_control_plane_a_new_one_is_like_those():

@@ -190,7 +190,7 @@ def test_a_new_node_has_a_hostname_of_its_own_and_no_images_yet():
     like = SchedulerNode(
         "n1", {HOSTNAME: "host-1", "name": "n1", "zone": "a"}, unschedulable=True, images=(NodeImage(("a",), 1),)
     )
-    new = another(like, "new", {"zone": "b"}, ())
+    new = another(like, "new", {"zone": "b"})
 
     assert SchedulerNode("new", {HOSTNAME: "new", "name": "new", "zone": "b"}) == new
 

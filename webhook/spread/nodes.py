@@ -212,7 +212,7 @@ class NodesOf(Generic[NodeT]):
         return self.replaced_by(
             replace(
                 node,
-                taints=tuple([taint for taint in node.taints if not is_set_by_controller(taint)]),
+                taints=lasting_taints(node.taints),
                 unschedulable=False,
             )
             for node in self._nodes
@@ -247,6 +247,11 @@ class NodesOf(Generic[NodeT]):
 
 
 Nodes = NodesOf[Node]  # Node, or a subclass of it with more fields
+
+
+def lasting_taints(taints: Iterable[Taint]) -> tuple[Taint, ...]:
+    """Return the taints without those that controllers set and remove."""
+    return tuple([taint for taint in taints if not is_set_by_controller(taint)])
 
 
 def integer(text: str) -> int | None:
