@@ -38,7 +38,7 @@ from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.json_forms import dumped, fields, form, ref_json
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
-from webhook.findings.wording import NAME_LIMIT, constraint_names, first_of, number_of, range_of
+from webhook.findings.wording import NAME_LIMIT, constraint_names, first_of, number_of, place_in_words, range_of
 from webhook.kubernetes.names import HOSTNAME, ZONE
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.nodes import NodeSet
@@ -356,7 +356,7 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
         yield spreads_nothing(explained.single.why)
         yield from (f"  {advice}" for advice in explained.single.advice)
     elif constraint.hard and (tie := tied(explanation.cycle, constraint)):
-        place = place_name(constraint.topology_key, tie.domain)
+        place = place_in_words(constraint.topology_key, tie.domain)
         yield f"claim {tie.claim} leaves only {place}: the constraint may refuse this Pod there, not send it elsewhere"
     yield from _odd_domains(explained, explanation)
     if not constraint.selector.matches(explanation.cycle.pod.labels):

@@ -9,21 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from evenkeel.placement.variants import place_name
 from evenkeel.scheduler.claim_ties import tie
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.spread_filter import labelled_for
 from evenkeel.scheduler.volumes import NO_MOUNTS
 from webhook.findings.room import Tie
+from webhook.findings.wording import domain_word, place_in_words, why_single
 from webhook.kubernetes.names import HOSTNAME
 from webhook.spread.constraint import Constraint
-from webhook.spread.domains import NODES, OTHER_KEYS, TAINTS, OnlyDomain, only_domain
-
-_LEFT_BY = {
-    NODES: "all nodes that count are in {}",
-    OTHER_KEYS: "all nodes that have the topologyKey of each constraint are in {}",
-    TAINTS: "nodeTaintsPolicy leaves only {}",
-}
+from webhook.spread.domains import NODES, OTHER_KEYS, OnlyDomain, only_domain
 
 
 class SingleDomain(NamedTuple):
@@ -51,12 +45,6 @@ def tied(cycle: Cycle, constraint: Constraint) -> Tie | None:
     return tie(cycle.snapshot, cycle.pod.mounts or NO_MOUNTS, constraint.topology_key)
 
 
-def why_single(key: str, only: OnlyDomain) -> str:
-    """Return what leaves one domain of a topology key."""
-    place = place_name(key, only.domain)
-    return f"its {only.left_by} leaves only {place}" if only.by_affinity else _LEFT_BY[only.left_by].format(place)
-
-
 def _advice(cycle: Cycle, constraint: Constraint, only: OnlyDomain) -> Iterator[str]:
     """Yield what to do about a domain that something else than the nodes leaves; never minDomains: Pods would wait."""
     if only.left_by == OTHER_KEYS:
@@ -70,21 +58,28 @@ def _advice(cycle: Cycle, constraint: Constraint, only: OnlyDomain) -> Iterator[
 
 def _on_min_domains(key: str, to_claim: Tie | None) -> Iterator[str]:
     """Yield that minDomains makes a constraint bind although nodes are in one domain only, and its limits."""
+    domain = domain_word(key)
     if to_claim is not None:
-        place = place_name(key, to_claim.domain)
+        place = place_in_words(key, to_claim.domain)
         yield f"do not set minDomains: claim {to_claim.claim} leaves only {place}, so Pods would wait"
         return
-    domain = "node" if key == HOSTNAME else key.rpartition("/")[2]
-    yield (
-        f"if nodes can start in other {domain}s, set minDomains: 3, or how many {domain}s you want: "
-        "Pods beyond maxSkew then wait for nodes there"
-    )
-    if key != HOSTNAME:
+    if key == HOSTNAME:
+        yield (
+            "if more nodes can start, set minDomains: 3, or how many nodes you want: "
+            "Pods beyond maxSkew then wait for these nodes"
+        )
+        fewer = "fewer nodes exist"
+    else:
+        yield (
+            f"if nodes can start in other {domain}s, set minDomains: 3, or how many {domain}s you want: "
+            "Pods beyond maxSkew then wait for nodes there"
+        )
         yield (
             f"Karpenter starts nodes in each {domain} that its NodePools offer, "
             f"cluster-autoscaler only where a {domain} has a node group of its own"
         )
+        fewer = f"fewer {domain}s have nodes"
     yield (
-        f"while fewer {domain}s have nodes than minDomains, also after the loss of one, "
+        f"while {fewer} than minDomains, also after the loss of one, "
         "each takes only maxSkew Pods: the others wait, and rollouts stop"
     )

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evenkeel.placement.created_pods import PodCreation
-from evenkeel.placement.single_domain import why_single
 from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
 from evenkeel.report.forced_skew import least_skew
 from evenkeel.report.inventory import Inventory, LiveWorkload, key_of, named
@@ -23,6 +22,7 @@ from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each, labelled_for
 from evenkeel.scheduler.volumes import NO_MOUNTS
+from webhook.findings.wording import why_single
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, with_value
 from webhook.kubernetes.kinds import CONSTRAINTS_PATH

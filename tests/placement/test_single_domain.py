@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.placement.single_domain import single_domain, tied
 from tests.support.claims import claim, storage_class, using, volume
-from tests.support.placing import HOSTNAME, ZONE, attempted, node, spread
+from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, spread
 
 IN_A = node("a1", "a"), node("a2", "a")
 ZONES = node("a1", "a", labels={"disk": "ssd"}), node("b1", "b")
@@ -19,7 +19,7 @@ def found(*objects, of=None, **spec):
 
 
 def offers_min_domains(single):
-    return any(advice.startswith("if nodes can start in other") for advice in single.advice)
+    return any(advice.startswith("if") and "set minDomains: 3" in advice for advice in single.advice)
 
 
 def test_nodes_in_one_zone_and_the_limits_of_the_cure():
@@ -37,11 +37,28 @@ def test_nodes_in_one_zone_and_the_limits_of_the_cure():
 
 
 def test_on_nodes_each_new_one_is_a_domain_for_any_autoscaler():
-    single = found(IN_A[0], of=spread(HOSTNAME))
+    why, advice = found(IN_A[0], of=spread(HOSTNAME))
 
-    assert "all nodes that count are in hostname a1" == single.why
-    assert offers_min_domains(single)
-    assert not any("Karpenter" in advice for advice in single.advice)
+    assert "node a1 is the only one that counts" == why
+    assert [
+        "if more nodes can start, set minDomains: 3, or how many nodes you want: "
+        "Pods beyond maxSkew then wait for these nodes",
+        "while fewer nodes exist than minDomains, also after the loss of one, "
+        "each takes only maxSkew Pods: the others wait, and rollouts stop",
+    ] == [*advice]
+
+
+def test_what_else_leaves_one_node():
+    honoring, selected = spread(HOSTNAME, nodeTaintsPolicy="Honor"), {"nodeSelector": {"disk": "ssd"}}
+    keys = [spread(HOSTNAME), spread("disk")]
+    of_keys = attempted(*ZONES, constraints=keys)
+
+    assert "nodeTaintsPolicy leaves only node a1" == found(IN_A[0], node("g1", taints=[INFRA]), of=honoring).why
+    assert "its nodeSelector leaves only node a1" == found(*ZONES, of=honoring, **selected).why
+    assert (
+        "node a1 is the only one that has the topologyKey of each constraint"
+        == single_domain(of_keys, of_keys.constraints[0]).why
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.rules.judged import findings, in_zones, pinned, stateful
-from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
 from webhook.kubernetes.features import LATEST
@@ -16,9 +16,10 @@ from webhook.rules import RULES
 RULE, SOFT = "missing-min-domains", {"whenUnsatisfiable": "ScheduleAnyway"}
 
 
-def found(obj, minor=None, **parameters):
+def found(obj, minor=None, nodes=(), **parameters):
     setting = RULES[RULE].setting(Severity.WARNING, parameters=parameters)
-    return [finding for finding in findings(obj, minor, missing_min_domains=setting) if finding.rule == RULE]
+    there = {"snapshot": snapshot(*nodes)} if nodes else {}
+    return [finding for finding in findings(obj, minor, **there, missing_min_domains=setting) if finding.rule == RULE]
 
 
 def of_zones(*terms):
@@ -27,6 +28,16 @@ def of_zones(*terms):
     (name,) = affinities[0]
     each = [term for affinity in affinities for term in affinity[name]["nodeSelectorTerms"]]
     return {"affinity": {"nodeAffinity": {name: {"nodeSelectorTerms": each}}}}
+
+
+SSD = {"nodeSelector": {"disk": "ssd"}}
+
+
+def of_disks(operator, *values):
+    terms = [{"matchExpressions": [{"key": "disk", "operator": operator, "values": [*values]}]}]
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    }
 
 
 class TestMissingMinDomains:
@@ -119,6 +130,41 @@ class TestMissingMinDomains:
 
         assert (fix, written) == (one.fix, one.edit and one.edit.value)
         assert "minDomains" == one.path[-1]
+
+    @pytest.mark.parametrize(
+        ("disks", "pod_spec", "written"),
+        [
+            ({"a": "ssd", "b": "", "c": ""}, {}, 3),
+            ({"a": "ssd", "b": "", "c": ""}, SSD, None),
+            ({"a": "ssd", "b": "ssd", "c": ""}, SSD, 2),
+            ({"a": "ssd", "b": "ssd", "c": "ssd"}, SSD, 3),
+            ({"a": "", "b": "", "c": ""}, SSD, None),
+            ({"a": "ssd"}, SSD, 3),
+            ({"a": "ssd", "b": ""}, {**SSD, **in_zones("a", "b")}, None),
+            ({"a": "ssd", "b": ""}, {**SSD, **in_zones("a", "b", "c")}, 2),
+            ({"a": "ssd", "b": "", "c": ""}, of_disks("In", "ssd"), None),
+            ({"a": "", "b": "hdd", "c": "hdd"}, of_disks("NotIn", "hdd"), None),
+        ],
+        ids=[
+            "any node",
+            "only zone a",
+            "two of three zones",
+            "all zones",
+            "no zone",
+            "the only zone that there is",
+            "one of two zones by name",
+            "a zone without a node may have such nodes",
+            "node affinity",
+            "all zones but two",
+        ],
+    )
+    @pytest.mark.parametrize("policy", ["Honor", "Ignore"])
+    def test_domains_that_other_labels_exclude(self, policy, disks, pod_spec, written):
+        """With more than there can be, Pods would wait."""
+        nodes = [node(f"n-{zone}", **{ZONE: zone, "disk": disk}) for zone, disk in disks.items()]
+        obj = stateful(constraint(nodeAffinityPolicy=policy), pod_spec=pod_spec)
+
+        assert ([written] if written else []) == [one.edit.value for one in found(obj, nodes=nodes, minDomains=3)]
 
     def test_no_number_is_written_where_the_policy_asks_for_a_soft_constraint(self):
         """The API server refuses minDomains there."""

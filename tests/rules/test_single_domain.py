@@ -11,6 +11,8 @@ from webhook.rules import RULES
 
 IN_A = (node("n1"), node("n2"))
 RULE = RULES["single-domain"]
+GPU_IN_B = node("g1", ["nvidia.com/gpu:NoSchedule"], **{ZONE: "b"})
+TAINTED = (*IN_A, GPU_IN_B)
 
 
 def test_nodes_in_one_zone_only():
@@ -24,7 +26,6 @@ def test_nodes_in_one_zone_only():
     ("obj", "nodes", "where"),
     [
         (stateful(honoring()), IN_A, "zone a"),
-        (stateful(honoring(topologyKey=HOSTNAME)), IN_A[:1], "hostname n1"),
         (stateful(honoring(topologyKey="rack")), (node(rack="r1"), node("n2", rack="r1")), "rack r1"),
         (pod(honoring()), IN_A, "zone a"),
         (workload("Job", honoring(), spec={"parallelism": 6}), IN_A, "zone a"),
@@ -45,6 +46,27 @@ def test_min_domains_is_no_remedy_where_a_claim_leaves_one_domain():
     assert RULE.fix == fix, "every node reaches its volume"
 
 
+@pytest.mark.parametrize("more", [(), (node("g2", ["node.kubernetes.io/not-ready:NoSchedule", "x:NoSchedule"]),)])
+@pytest.mark.parametrize("closed", [GPU_IN_B, node("g1", ["x:NoExecute"], **{ZONE: "b"})])
+def test_taints_that_stay_leave_one_zone(closed, more):
+    message, fix = said(stateful(honoring()), *IN_A, closed, *more, rule=RULE.id)
+
+    assert "spreads nothing: nodeTaintsPolicy leaves only zone a" == message
+    assert "add nodes in other zones without taints, or with taints that the Pods tolerate" == fix
+
+
+def test_nodes_have_sentences_of_their_own():
+    obj = stateful(honoring(topologyKey=HOSTNAME))
+    message, fix = said(obj, node("n1"), rule=RULE.id)
+
+    assert "spreads nothing: node n1 is the only one that counts" == message
+    assert "set minDomains if more nodes can start: if not, Pods wait, and rollouts stop" == fix
+    assert (
+        "spreads nothing: nodeTaintsPolicy leaves only node n1",
+        "add nodes without taints, or with taints that the Pods tolerate",
+    ) == said(obj, node("n1"), GPU_IN_B, rule=RULE.id)
+
+
 @pytest.mark.parametrize(
     ("obj", "nodes"),
     [
@@ -56,7 +78,12 @@ def test_min_domains_is_no_remedy_where_a_claim_leaves_one_domain():
         (stateful(constraint(labelSelector={"matchLabels": {"app": "db"}})), IN_A),
         (stateful(constraint(topologyKey="rack")), IN_A),
         (stateful(constraint(), pod_spec=ON_A), (node("a"), node("n2", **{ZONE: "b"}))),
-        (stateful(constraint(nodeTaintsPolicy="Honor")), (*IN_A, node("n3", ["x:NoSchedule"], **{ZONE: "b"}))),
+        (stateful(honoring()), (*IN_A, node("n3", ["node.kubernetes.io/not-ready:NoExecute"], **{ZONE: "b"}))),
+        (stateful(honoring()), (*IN_A, node("n3", ["node.cilium.io/agent-not-ready:NoSchedule"], **{ZONE: "b"}))),
+        (stateful(honoring()), (*IN_A, node("n3", ["node.kubernetes.io/unschedulable:NoSchedule"], **{ZONE: "b"}))),
+        (stateful(constraint(nodeTaintsPolicy="Ignore")), (*IN_A, GPU_IN_B)),
+        (stateful(honoring(), pod_spec={"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}), TAINTED),
+        (stateful(honoring()), (*TAINTED, node("n4", **{ZONE: "b"}))),
         (workload("DaemonSet", constraint()), IN_A),
     ],
     ids=[
@@ -68,7 +95,12 @@ def test_min_domains_is_no_remedy_where_a_claim_leaves_one_domain():
         "it counts others",
         "no node has the key",
         "affinity, which is pinned-domain's",
-        "taints, which may go",
+        "a node that is not ready",
+        "an agent that starts",
+        "a cordon",
+        "taints that do not matter",
+        "taints that it tolerates",
+        "another node there, as the fix says",
         "a DaemonSet",
     ],
 )

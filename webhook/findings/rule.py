@@ -306,6 +306,12 @@ class Subject:
         return Reach(self.pod, self.nodes)
 
     @cached_property
+    def _reach_in_service(self) -> Reach:
+        """The nodes that its Pods may run on once all are in service."""
+        nodes = self.nodes.in_service
+        return self.reach if nodes is self.nodes else Reach(self.pod, nodes)
+
+    @cached_property
     def placed(self) -> Placed:
         """How many replicas the hard constraints allow if none runs yet; the room on the nodes does not count."""
         limiting = [constraint for constraint in self.hard if self.counts_own(constraint)]
@@ -340,10 +346,15 @@ class Subject:
         """The nodes that carry the keys of all hard constraints; no hard constraint counts any other node."""
         return carrying_every_key(self.nodes, self.hard)
 
-    def only_domain(self, constraint: Constraint) -> OnlyDomain | None:
-        """Return the only domain that the constraint counts; None if it counts several or none, or minDomains more."""
+    def only_domain(self, constraint: Constraint, *, in_service: bool = False) -> OnlyDomain | None:
+        """
+        Return the only domain that the constraint counts; None if it counts several or none, or minDomains more.
+
+        The nodes are those that there are, or the same `in_service`.
+        """
         alike = [other for other in self.constraints if other.hard == constraint.hard]
-        return only_domain(self.reach, constraint, carrying_every_key(self.nodes, alike))
+        reach = self._reach_in_service if in_service else self.reach
+        return only_domain(reach, constraint, carrying_every_key(self.nodes, alike))
 
     @cached_property
     def workload_selector(self) -> Selector:

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from webhook.findings.finding import Finding
 from webhook.kubernetes.fields import FieldPath, path_text
+from webhook.kubernetes.names import HOSTNAME
 from webhook.kubernetes.reader import printable
 from webhook.spread.constraint import Constraint
+from webhook.spread.domains import NODES, OTHER_KEYS, TAINTS, OnlyDomain
 
 # Limits are in characters.
 HELP_LIMIT = 120
@@ -18,6 +20,17 @@ LINE_LIMIT = 1_000
 MOST_LINES = 100  # of a denial; rules that may find more look for no more
 NAME_LIMIT, OBJECT_LIMIT, SUMMARY_LIMIT = 63, 100, 4 * LINE_LIMIT
 SHORTEST_OBJECT = 40  # The name of an object is not cut further, however long the message is.
+
+_LEFT_BY = {
+    NODES: "all nodes that count are in {}",
+    OTHER_KEYS: "all nodes that have the topologyKey of each constraint are in {}",
+    TAINTS: "nodeTaintsPolicy leaves only {}",
+}
+_ONLY_NODE = {
+    NODES: "{} is the only one that counts",
+    OTHER_KEYS: "{} is the only one that has the topologyKey of each constraint",
+    TAINTS: _LEFT_BY[TAINTS],
+}
 
 SPEAKER = "evenkeel"  # in brackets at the end of messages: other webhooks may warn in the same answer
 
@@ -44,6 +57,24 @@ def one_line(text: str, limit: int) -> str:
 def shown_name(name: str, limit: int = NAME_LIMIT) -> str:
     """Return a name in one line; an empty one, such as that of a zone, as `""`."""
     return one_line(name, limit) or '""'
+
+
+def domain_word(topology_key: str) -> str:
+    """Return what people call a domain of a topology key: `zone`, or `node` for hostnames."""
+    return "node" if topology_key == HOSTNAME else topology_key.rpartition("/")[2]
+
+
+def place_in_words(topology_key: str, domain: str) -> str:
+    """Return `zone a`, or `node n1` for a hostname."""
+    return f"{domain_word(topology_key)} {shown_name(domain)}"
+
+
+def why_single(topology_key: str, only: OnlyDomain) -> str:
+    """Return what leaves one domain of a topology key."""
+    place = place_in_words(topology_key, only.domain)
+    if only.by_affinity:
+        return f"its {only.left_by} leaves only {place}"
+    return (_ONLY_NODE if topology_key == HOSTNAME else _LEFT_BY)[only.left_by].format(place)
 
 
 def number_of(number: int, noun: str, several: str = "") -> str:

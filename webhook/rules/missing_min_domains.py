@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Need, Subject, rule
 from webhook.kubernetes.names import ZONE
-from webhook.spread.affinity import ANY_NODE
 from webhook.spread.constraint import HARD, SOFT, Constraint
 from webhook.spread.new_pod import places_quickly
 
@@ -61,26 +60,41 @@ def missing_min_domains(subject: Subject) -> Iterator[Cause]:
     `evenkeel lint --fix` writes; without it, `--fix` writes nothing. The rule does not report:
 
     - workloads of one Pod, or of no more Pods than maxSkew, because one domain may have them all
-    - Pods to which nodeSelector or node affinity leaves one domain, because minDomains would keep them waiting
+    - Pods to which nodeSelector, node affinity or a claim leaves one domain, because minDomains would keep them
+      waiting. Where nodes are known, this may be by any label, such as `disktype: ssd`.
 
     In evenkeel lint, the maximum of an autoscaler among the manifests counts.
     """
     workload, keys = subject.workload, subject.keys("topologyKeys")
     if workload.pinned or not subject.features.min_domains:
         return
-    affinity = subject.pod.affinity if places_quickly(workload.pod_spec or {}) else ANY_NODE  # It may be very large.
     replicas = max(workload.replicas, workload.most_replicas or 0)
     for constraint in subject.hard:
-        allowed = affinity.values(constraint.topology_key)  # None: any
-        applies = not keys or constraint.topology_key in keys
-        several = replicas > max(1, constraint.max_skew) and (allowed is None or len(allowed) > 1)
-        if applies and several and constraint.min_domains == 1:
+        if keys and constraint.topology_key not in keys:
+            continue
+        several = replicas > max(1, constraint.max_skew) and constraint.min_domains == 1
+        if not several or subject.tied(constraint) is not None:
+            continue
+        allowed = _allowed(subject, constraint)
+        if allowed is None or len(allowed) > 1:
             message = "should be set: a domain without a node does not count"
             fix, edit = _repair(subject, constraint, allowed)
             yield Cause(subject.at(constraint, "minDomains"), message, "none", "2 or more", fix, edit)
 
 
-def _repair(subject: Subject, constraint: Constraint, allowed: frozenset[str] | None) -> tuple[str | None, Edit | None]:
+def _allowed(subject: Subject, constraint: Constraint) -> Set[str] | None:
+    """Return the domains that node affinity allows, without those where it matches no node; None if it allows any."""
+    if not places_quickly(subject.workload.pod_spec or {}):
+        return None  # Affinity is too large to look at all nodes.
+    domains = subject.nodes.domains(constraint.topology_key)
+    excluded = {domain for domain, nodes in domains.items() if not nodes & subject.reach.affine}
+    allowed = subject.pod.affinity.values(constraint.topology_key)
+    if allowed is None and excluded:
+        allowed = frozenset(domains)
+    return allowed and allowed - excluded
+
+
+def _repair(subject: Subject, constraint: Constraint, allowed: Set[str] | None) -> tuple[str | None, Edit | None]:
     """Return the fix, in words and as an edit; no edit if the policy names no number."""
     repairs = Repairs(subject)
     pair = repairs.pairs[constraint.index]
@@ -89,7 +103,7 @@ def _repair(subject: Subject, constraint: Constraint, allowed: frozenset[str] | 
     number = subject.number("minDomains")
     if not number:
         return None, None
-    if allowed is not None:  # More would keep Pods waiting, whatever nodes join.
+    if allowed is not None:  # More would keep Pods waiting.
         number = min(number, len(allowed))
     edit = Edit(subject.at(constraint, "minDomains"), number, caution=ROLLOUTS_STOP)
     return f"write minDomains: {number}; once a domain is gone, rollouts can stop", edit

@@ -1,4 +1,4 @@
-"""single-domain: nodes in one domain only, so that a hard constraint refuses nothing."""
+"""single-domain: nodes that count in one domain only, so that a hard constraint refuses nothing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
-from webhook.findings.wording import some
-from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION
-from webhook.spread.constraint import HARD
-from webhook.spread.domains import NODES
+from webhook.findings.wording import domain_word, place_in_words, why_single
+from webhook.kubernetes.names import DEFAULTED_BY_ANNOTATION, HOSTNAME
+from webhook.spread.constraint import HARD, Constraint
+from webhook.spread.domains import NODES, TAINTS, OnlyDomain
 
 
 @rule(
-    title="all nodes are in one domain, so a hard constraint refuses nothing",
+    title="all nodes that count are in one domain, so a hard constraint refuses nothing",
     severity=Severity.INFO,
     fix="set minDomains if nodes can start in other domains: if not, Pods wait, and rollouts stop",
     where=(HARD, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
@@ -44,6 +44,10 @@ def single_domain(subject: Subject) -> Iterator[Cause]:
     - Whenever fewer zones than minDomains have nodes, such as after the loss of one, each of the others takes only
       maxSkew Pods. Then Pods wait, and rollouts stop.
 
+    With nodeTaintsPolicy: Honor, nodes with taints that the Pods do not tolerate do not count. If these are all nodes
+    of the other zones, the remedy is nodes there that the Pods tolerate. Taints that a controller removes, such as
+    not-ready, leave no zone out.
+
     The rule does not report a workload that has no more replicas than maxSkew. Where nodeSelector or node affinity
     leaves one domain, pinned-domain reports it. If a claim leaves one, minDomains would keep Pods waiting.
     """
@@ -53,11 +57,22 @@ def single_domain(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.hard:
         if not (workload.is_pod or workload.replicas > constraint.max_skew) or not subject.counts_own(constraint):
             continue
-        only = subject.only_domain(constraint)
-        if only is not None and only.left_by == NODES:
-            place = f"{constraint.topology_key.rpartition('/')[2]} {some([only.domain])}"
-            message = f"spreads nothing: all nodes that count are in {place}"
-            tie, fix = subject.tied(constraint), None
-            if tie is not None:
-                fix = f"remove the constraint: claim {tie.claim} leaves only {tie.domain}, so minDomains is no remedy"
-            yield Cause(subject.at(constraint, "topologyKey"), message, place, "nodes in several domains", fix)
+        only = subject.only_domain(constraint, in_service=True)  # A taint that goes leaves no domain out for long.
+        if only is not None and only.left_by in (NODES, TAINTS):
+            place = place_in_words(constraint.topology_key, only.domain)
+            message = f"spreads nothing: {why_single(constraint.topology_key, only)}"
+            wanted = "several nodes" if constraint.topology_key == HOSTNAME else "nodes in several domains"
+            fix = _fix(subject, constraint, only)
+            yield Cause(subject.at(constraint, "topologyKey"), message, place, wanted, fix)
+
+
+def _fix(subject: Subject, constraint: Constraint, only: OnlyDomain) -> str | None:
+    """Return what to do about the only domain, in words; None for what the rule says."""
+    tie = subject.tied(constraint)
+    if tie is not None:
+        return f"remove the constraint: claim {tie.claim} leaves only {tie.domain}, so minDomains is no remedy"
+    is_of_nodes = constraint.topology_key == HOSTNAME
+    if only.left_by == TAINTS:
+        where = "" if is_of_nodes else f" in other {domain_word(constraint.topology_key)}s"
+        return f"add nodes{where} without taints, or with taints that the Pods tolerate"
+    return "set minDomains if more nodes can start: if not, Pods wait, and rollouts stop" if is_of_nodes else None

@@ -209,14 +209,17 @@ class NodesOf(Generic[NodeT]):
         """The same nodes once they are uncordoned, and without the taints that controllers set and remove."""
         if not self.closed_to_some:
             return self
-        return self.replaced_by(
+        nodes = [
             replace(
                 node,
                 taints=lasting_taints(node.taints),
                 unschedulable=False,
             )
+            if node.taints or node.unschedulable
+            else node
             for node in self._nodes
-        )
+        ]
+        return self.replaced_by(nodes)
 
     @cached_property
     def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:
