@@ -37,7 +37,7 @@ def single_domain(cycle: Cycle, constraint: Constraint) -> SingleDomain | None:
         return SingleDomain(why)
     if only.left_by != NODES:
         return SingleDomain(why, tuple(_advice(cycle, constraint, only)))
-    return SingleDomain(why, tuple(_on_min_domains(constraint.topology_key, tied(cycle, constraint))))
+    return SingleDomain(why, tuple(_on_min_domains(cycle, constraint)))
 
 
 def tied(cycle: Cycle, constraint: Constraint) -> Tie | None:
@@ -56,22 +56,22 @@ def _advice(cycle: Cycle, constraint: Constraint, only: OnlyDomain) -> Iterator[
             yield f"{counts}, so the constraint refuses Pods in this one, but sends none there"
 
 
-def _on_min_domains(key: str, to_claim: Tie | None) -> Iterator[str]:
+def _on_min_domains(cycle: Cycle, constraint: Constraint) -> Iterator[str]:
     """Yield that minDomains makes a constraint bind although nodes are in one domain only, and its limits."""
-    domain = domain_word(key)
+    key, to_claim = constraint.topology_key, tied(cycle, constraint)
+    domain, allowed = domain_word(key), cycle.pod.affinity.values(key)
+    # With more than node affinity allows, Pods would wait whatever nodes join.
+    number = f"3, or how many {domain}s you want" if allowed is None else f"{len(allowed)}, as node affinity allows"
     if to_claim is not None:
         place = place_in_words(key, to_claim.domain)
         yield f"do not set minDomains: claim {to_claim.claim} leaves only {place}, so Pods would wait"
         return
     if key == HOSTNAME:
-        yield (
-            "if more nodes can start, set minDomains: 3, or how many nodes you want: "
-            "Pods beyond maxSkew then wait for these nodes"
-        )
+        yield (f"if more nodes can start, set minDomains: {number}: Pods beyond maxSkew then wait for these nodes")
         fewer = "fewer nodes exist"
     else:
         yield (
-            f"if nodes can start in other {domain}s, set minDomains: 3, or how many {domain}s you want: "
+            f"if nodes can start in other {domain}s, set minDomains: {number}: "
             "Pods beyond maxSkew then wait for nodes there"
         )
         yield (

@@ -48,6 +48,14 @@ def test_on_nodes_each_new_one_is_a_domain_for_any_autoscaler():
     ] == [*advice]
 
 
+def test_min_domains_is_no_more_than_affinity_allows():
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a", "b"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    _, advice = found(*IN_A, affinity={"nodeAffinity": required})
+
+    assert advice[0].startswith("if nodes can start in other zones, set minDomains: 2, as node affinity allows: ")
+
+
 def test_what_else_leaves_one_node():
     honoring, selected = spread(HOSTNAME, nodeTaintsPolicy="Honor"), {"nodeSelector": {"disk": "ssd"}}
     keys = [spread(HOSTNAME), spread("disk")]
