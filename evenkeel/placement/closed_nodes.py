@@ -35,7 +35,7 @@ class ClosedNodes(NamedTuple):
         return f"{names} {'have' if several else 'has'} the taint {self.taint}: {self.advice}"
 
 
-DRAINED = "cordoned, and Pods there are being deleted: it looks like a drain, so wait, or add a node"
+DRAINED = "cordoned, and Pods there are being deleted, perhaps by a drain: wait, or add a node"
 
 
 def closed_nodes(cycle: Cycle, feasibility: Feasibility) -> tuple[ClosedNodes, ...]:
@@ -68,11 +68,12 @@ def closing_taints(taints: tuple[Taint, ...], cycle: Cycle) -> list[Taint]:
 
 def kept_closed(cycle: Cycle) -> tuple[NodeSet, tuple[NodeSet, ...]]:
     """
-    Return the nodes that nobody opens by hand, and those that are opened last: of pools, then of the control plane.
+    Return the nodes that nobody opens by hand, and those that are opened last: of pools, of the control plane, and
+    those that are perhaps drained.
 
     Nodes with taints of both are of the control plane.
     """
-    kept, at_last = drained_nodes(cycle), dict.fromkeys(LASTING, 0)
+    kept, drained, at_last = 0, drained_nodes(cycle), dict.fromkeys(LASTING, 0)
     for taints, members in cycle.snapshot.nodes.by_taints.items():
         known_taints = (known_taint(taint) for taint in closing_taints(taints, cycle))
         owners = {known.owner for known in known_taints if known is not None}
@@ -80,15 +81,17 @@ def kept_closed(cycle: Cycle) -> tuple[NodeSet, tuple[NodeSet, ...]]:
             kept |= members
         elif owners:
             at_last[max(owners, key=LASTING.index)] |= members
-    return kept, tuple([members & ~kept for members in at_last.values()])
+    return kept, (*[members & ~kept & ~drained for members in at_last.values()], drained & ~kept)
 
 
 def drained_nodes(cycle: Cycle) -> NodeSet:
-    """Return the cordoned nodes on which Pods are being deleted."""
+    """Return the cordoned nodes on which Pods are being deleted that a drain would delete."""
     snapshot = cycle.snapshot
     cordoned = snapshot.nodes.members(cycle.reach.cordoned)
     return snapshot.nodes.named(
-        node.name for node in cordoned if any(not named.pod.spreads for named in snapshot.pods_of(node.name))
+        node.name
+        for node in cordoned
+        if any(not named.pod.spreads and not named.pod.of_node for named in snapshot.pods_of(node.name))
     )
 
 

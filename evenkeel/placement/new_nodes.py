@@ -7,7 +7,7 @@ Nodes that may be added for a Pod: where, like which existing node, and how larg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import islice
@@ -22,14 +22,17 @@ from evenkeel.placement.variants import (
     first_key,
     largest_first,
     place_name,
+    pods_of_node,
     unused,
     with_new,
 )
 from evenkeel.scheduler.framework import feasible_nodes
-from evenkeel.scheduler.pod_counts import NO_REQUESTS, UNUSED
+from evenkeel.scheduler.pod_counts import NO_REQUESTS, UNUSED, Usage
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.resource_fit import Lack, asked_of_node, lacking
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes, another
+from evenkeel.scheduler.snapshot import NamedPod
+from evenkeel.scheduler.snapshot_changes import with_pods
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.spread.cluster_view import NODE_POOL_LABEL
@@ -155,7 +158,7 @@ def without_name(node: SchedulerNode) -> tuple[object, ...]:
 
 
 def _takes(cycle: Cycle, node: SchedulerNode, labels: Labels) -> bool:
-    """Whether the node would take the Pod if it were empty, had these labels, and there were no constraints."""
+    """Whether the node would take the Pod with only its own Pods, these labels, and no constraints."""
     moved = SchedulerNodes([another(node, node.name, labels)])
     empty = replace(
         cycle.snapshot,
@@ -169,8 +172,14 @@ def _takes(cycle: Cycle, node: SchedulerNode, labels: Labels) -> bool:
         pods_on={},
         mounts={},
     )
+    empty = with_pods(empty, pods_of_node(cycle, node), node.name)
     pod = replace(cycle.pod, nominated_node="", pod_affinity=None)
     return bool(feasible_nodes(replace(cycle, pod=pod, constraints=(), snapshot=empty)))
+
+
+def _used_by(pods: Iterable[NamedPod]) -> Usage:
+    """Return what Pods request together."""
+    return reduce(lambda used, named: used.plus(named.pod.requests), pods, UNUSED)
 
 
 def _size(allocatable: Allocatable) -> Size:
@@ -182,9 +191,10 @@ def with_larger_node(cycle: Cycle, *, labels: Labels, place: str) -> Iterator[Va
     """Add a node like that on which, were it empty, the Pod lacks least, but large enough; none if it fits on any."""
     with_all_room = replace(cycle, pod=replace(cycle.pod, requests=NO_REQUESTS))
     lacks = [
-        (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, UNUSED), node)
+        (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, used), node)
         for node in _models_by_size(cycle, labels)
         if _takes(with_all_room, node, labels)
+        for used in [_used_by(pods_of_node(cycle, node))]
     ]
     if not lacks or not all(any(lack) for lack, _ in lacks):
         return

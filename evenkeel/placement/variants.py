@@ -11,6 +11,8 @@ from evenkeel.placement.kubectl_commands import ObjectEdit
 from evenkeel.scheduler.framework import Feasibility
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes, another
+from evenkeel.scheduler.snapshot import NamedPod
+from evenkeel.scheduler.snapshot_changes import with_pods
 from webhook.findings.wording import shown_name
 from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import HOSTNAME
@@ -40,11 +42,17 @@ def with_changed(cycle: Cycle, *changed: SchedulerNode) -> Cycle:
 
 
 def with_new(cycle: Cycle, like: SchedulerNode, labels: Labels) -> Cycle:
-    """Add a new node like an existing one, with its CSI drivers."""
+    """Add a new node like an existing one, with its CSI drivers and Pods like its own of DaemonSets."""
     name = unused(NEW_NODE, (node.name for node in cycle.snapshot.nodes))
     with_node = with_changed(cycle, another(like, name, labels))
     storage = cycle.storage.with_csi_nodes({name: like.name})
-    return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
+    snapshot = with_pods(with_node.snapshot, pods_of_node(cycle, like), name)
+    return replace(with_node, snapshot=replace(snapshot, storage=storage))
+
+
+def pods_of_node(cycle: Cycle, node: SchedulerNode) -> list[NamedPod]:
+    """Return the Pods of DaemonSets and the static Pods on a node: a new node like it gets such, too."""
+    return [named for named in cycle.snapshot.pods_of(node.name) if named.pod.of_node and named.pod.spreads]
 
 
 def unused(name: str, used: Iterable[str]) -> str:

@@ -118,6 +118,7 @@ class BoundPod(NamedTuple):
     started: float = inf  # In seconds since 1970; infinite if it has not started.
     preempted: bool = False  # It is being deleted to make room for another Pod.
     owned: bool = False  # A controller makes another once it is deleted.
+    of_node: bool = False  # It is of a DaemonSet or static: such nodes each have one, and a drain leaves it there.
 
     def info(self, namespace: str) -> PodInfo:
         return PodInfo(namespace, self.labels, self.affinity, self.ports, not self.spreads, self.mounts)

@@ -298,7 +298,7 @@ class _SnapshotObject(ObjectReader):
 
     def _bound(self, node: str) -> BoundPod:
         labels = self.labels()
-        terminating = self.metadata.get("deletionTimestamp") is not None
+        terminating, owner = self.metadata.get("deletionTimestamp") is not None, controller_of(self.metadata)
         large = sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST
         spreads = not (terminating or large)
         priority = self.reader.integer(self.spec.get("priority"), ("spec",), "priority") or 0
@@ -314,7 +314,8 @@ class _SnapshotObject(ObjectReader):
             mounts=self._mounts(),
             started=inf if started is None else started,
             preempted=terminating and self._is_preempted(),
-            owned=controller_of(self.metadata) is not None,
+            owned=owner is not None,
+            of_node=owner is not None and owner.kind in ("DaemonSet", "Node"),
         )
 
     def _is_preempted(self) -> bool:

@@ -1,13 +1,13 @@
-"""What a snapshot is without a Pod, or without what may not be listed."""
+"""What a snapshot is with Pods on a new node, without a Pod, or without what may not be listed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from evenkeel.scheduler.pod_counts import UNUSED, BoundPod, LabelSet, PodGroup
-from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.scheduler.snapshot import NamedPod, Snapshot
 from evenkeel.scheduler.storage import NO_STORAGE
 from evenkeel.scheduler.storage_objects import STORAGE_RESOURCES
 
@@ -50,6 +50,25 @@ def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) ->
     groups_field = "pods" if pod.spreads else "terminating"
     fields[groups_field] = _less_counted(getattr(snapshot, groups_field), namespace, pod)
     return replace(snapshot, **fields)
+
+
+def with_pods(snapshot: Snapshot, pods: Iterable[NamedPod], node: str) -> Snapshot:
+    """Return a copy in which Pods like these run on a node that has none; they are not in `pods_on`."""
+    for namespace, _, pod in pods:
+        groups = snapshot.pods.get(namespace, {})
+        group = groups.get(pod.labels) or PodGroup(dict(pod.labels), {})
+        counted = PodGroup(group.labels, {**group.nodes, node: group.nodes.get(node, 0) + 1})
+        fields: dict[str, Any] = {
+            "usage": {**snapshot.usage, node: snapshot.usage.get(node, UNUSED).plus(pod.requests)},
+            "pods": {**snapshot.pods, namespace: {**groups, pod.labels: counted}},
+        }
+        if pod.affinity is not None:
+            on_nodes = snapshot.affine.get(pod.affinity, {})
+            fields["affine"] = {**snapshot.affine, pod.affinity: {**on_nodes, node: on_nodes.get(node, 0) + 1}}
+        if pod.ports:
+            fields["ports"] = {**snapshot.ports, node: {**snapshot.ports.get(node, {}), **dict.fromkeys(pod.ports, 1)}}
+        snapshot = replace(snapshot, **fields)
+    return snapshot
 
 
 def _less_counted(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mapping[str, Groups]:

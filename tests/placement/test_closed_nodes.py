@@ -136,20 +136,40 @@ def test_where_only_the_control_plane_can_help_two_changes_are_tried_besides():
     } == {change: last for change, last in found.items() if "such as" not in change}
 
 
-def being_deleted(on):
-    pod = running(on, **OWNED)
+OF_DAEMON_SET = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": True}]}
+STATIC = {"ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "c1", "controller": True}]}
+
+
+def being_deleted(on, **fields):
+    pod = running(on, **{**OWNED, **fields})
     return {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": "2026-01-02T00:00:00Z"}}
 
 
-def test_a_node_that_is_drained_is_not_uncordoned():
-    cordoned = node("c1", "c", unschedulable=True)
-    uncordon = (NOW, "uncordon c1 (zone c)")
+@pytest.mark.parametrize(
+    ("pods", "drained"),
+    [
+        ([], False),
+        ([running("c1", **OWNED)], False),
+        ([being_deleted("c1", **OF_DAEMON_SET)], False),
+        ([being_deleted("c1", **STATIC)], False),
+        ([being_deleted("c1")], True),
+        ([being_deleted("c1"), running("c1", **OWNED)], True),
+    ],
+)
+def test_a_node_that_is_perhaps_drained_is_uncordoned_last(pods, drained):
+    cycle = attempted(*OPEN, node("c1", "c", unschedulable=True), *pods, constraints=[spread()])
+    now = [remedy for remedy in remedies(cycle, find_feasible(cycle)) if remedy.where == NOW]
+    uncordon = next(remedy for remedy in now if remedy.change == "uncordon c1 (zone c)")
 
-    assert uncordon in changes(*OPEN, cordoned, constraints=[spread()])
-    assert uncordon not in changes(*OPEN, cordoned, being_deleted("c1"), constraints=[spread()])
-    assert (NOW, "add a node (such as a1) to zone c") in changes(
-        *OPEN, cordoned, being_deleted("c1"), constraints=[spread()]
-    )
+    assert drained == uncordon.last_resort == bool(known(*OPEN, node("c1", "c", unschedulable=True), *pods))
+    assert uncordon == now[-1 if drained else 0]
+    assert "add a node (such as a1) to zone c" in [remedy.change for remedy in now]
+
+
+def test_a_node_that_is_perhaps_drained_but_has_a_taint_of_a_controller_stays_closed():
+    closed = node("c1", "c", unschedulable=True, taints=[taint("node.kubernetes.io/not-ready")])
+
+    assert not [change for _, change in changes(*OPEN, closed, being_deleted("c1")) if "c1" in change]
 
 
 def known(*objects, **fields):

@@ -212,6 +212,27 @@ def test_no_node_is_added_to_a_zone_without_a_name_and_its_label_is_put_right():
     assert not [change for change in changes if change.endswith("to zone ")]
 
 
+@pytest.mark.parametrize(("kind", "counts"), [("DaemonSet", True), ("Node", True), ("ReplicaSet", False)])
+def test_a_new_node_has_the_pods_of_daemon_sets_and_the_static_ones(kind, counts):
+    owned = {"ownerReferences": [{"apiVersion": "v1", "kind": kind, "name": "d", "controller": True}]}
+    there = [node("a1", "a"), running("a1", "1", **owned), node("b1", "b"), running("b1", "1", **owned)]
+    cycle = attempted(*there, cpu="7500m")
+    changes = [found.change for found in remedies(cycle, find_feasible(cycle)) if "add a node" in found.change]
+
+    assert ["add a node such as a1, but with at least 8500m of cpu" if counts else "add a node (such as a1)"] == changes
+    assert "a1" == model(*there, cpu="7")
+
+
+def test_a_port_of_a_daemon_set_is_taken_on_a_new_node_too():
+    owned = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": True}]}
+    port = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    on_port = running("a1", **owned)
+    on_port["spec"]["containers"] = port
+
+    assert model(node("a1", "a"), on_port, containers=port) is None
+    assert "b1" == model(node("a1", "a"), on_port, node("b1", "b", cpu="4"), containers=port)
+
+
 def test_a_node_that_has_more_is_like_the_one_that_lacks_least():
     gpu = requesting("1")
     gpu[0]["resources"]["requests"]["example.com/gpu"] = "2"
