@@ -328,7 +328,7 @@ def _rank(proposal: render.Proposal) -> tuple[tuple[bool, bool], bool, bool, tup
     Return the sort key of a proposal, the best first.
 
     Best is that for which nothing is to be changed, then changes in the cluster, then those after which most Pods run.
-    Last are those for nodes that are kept for other Pods, and one that loses data.
+    Last are the last resorts, and one that loses data.
     """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0

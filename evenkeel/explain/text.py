@@ -44,7 +44,7 @@ from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.nodes import NodeSet
 
 MOST_ROWS = 12
-LAST_RESORT = "if all else fails, since these nodes are perhaps not for this Pod"
+LAST_RESORT = "if all else fails, since these nodes are perhaps not for this Pod, or may come back"
 LAST = "last, because the data of the claim is lost"
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 

@@ -230,7 +230,7 @@ def _group(
 
 
 def _commands(remedy: Remedy) -> tuple[Command, ...]:
-    """Return the commands of a change in the cluster; none that opens a pool or the control plane to other Pods."""
+    """Return the commands of a change in the cluster; none of a last resort."""
     return commands(remedy.edits, None) if remedy.where == NOW and not remedy.last_resort else ()
 
 

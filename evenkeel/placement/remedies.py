@@ -88,7 +88,8 @@ class Remedy(NamedTuple):
     edits: tuple[ObjectEdit, ...] | None = None  # What kubectl does for it; None where a person has to find out more.
     remade: tuple[str, ...] = ()  # Names of waiting Pods that are deleted, and made again as in `cycle`.
     loses_data: bool = False  # It deletes claims with their volumes.
-    last_resort: bool = False  # It lets Pods on nodes that are kept for others, such as the control plane.
+    # It lets Pods on nodes that are kept for others, such as the control plane, or deletes nodes that may come back.
+    last_resort: bool = False
 
 
 class Change(NamedTuple):
@@ -265,9 +266,6 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         shut = refused(feasibility, plugin) & ~kept_shut & ~union(opened_last)
         for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
             yield partial(_opened, which=members & shut, place=place_name(key, domain))
-    lost = new_nodes.lost_nodes(cycle)
-    for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
-        yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
     if feasibility.spread.unlabelled:
         misspelt = misspelt_keys(cycle)
         for constraint in _hard(cycle):
@@ -296,6 +294,9 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION) & of_owner
         for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
             yield partial(_opened_last, which=members & shut, place=place_name(key, domain))
+    lost = new_nodes.lost_nodes(cycle)
+    for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
+        yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -367,7 +368,11 @@ def _untainting(node: str, taint: Taint) -> ClusterEdit:
 
 
 def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
-    """Delete nodes that nobody reaches: their Node objects remain, and count as empty nodes."""
+    """
+    Delete nodes that nobody reaches: their Node objects remain, and count as empty nodes.
+
+    They may come back: the taint does not say how long they have been away.
+    """
     nodes = cycle.snapshot.nodes
     names = list(nodes.names(which))
     others = SchedulerNodes(nodes.members(nodes.all & ~which))
@@ -593,4 +598,4 @@ def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Var
 # The sorts of finders that change constraints, or what these count.
 OF_ONE_CONSTRAINT = frozenset({_with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint})
 OF_CONSTRAINTS = OF_ONE_CONSTRAINT | {_without_bare_pods}
-LAST_RESORTS = frozenset({_opened_last, _tolerating_last})
+LAST_RESORTS = frozenset({_opened_last, _without_nodes, _tolerating_last})

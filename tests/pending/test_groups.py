@@ -74,6 +74,18 @@ def test_the_control_plane_takes_a_pod_only_if_nothing_else_helps_and_without_a_
     assert (True, ()) == (alone.remedy.last_resort, alone.commands)
 
 
+@pytest.mark.parametrize("effects", [["NoSchedule"], ["NoSchedule", "NoExecute"]], ids=" ".join)
+def test_a_node_that_may_come_back_is_never_deleted_by_a_command(effects):
+    lost = node("c1", "c", taints=[{"key": "node.kubernetes.io/unreachable", "effect": effect} for effect in effects])
+    there = [node("a1", "a"), node("b1", "b"), running("a1"), running("b1")]
+    (group,) = listed([*there, lost], waiting("web-1", spread(), owner="ReplicaSet/web")).groups
+    (alone,) = listed([node("a1", "a", cpu="0"), lost], waiting("web-1", spread(), owner="ReplicaSet/web")).groups
+
+    assert "delete" not in group.remedy.change
+    assert ["node.kubernetes.io/unreachable"] == [closed.taint for closed in group.closed]
+    assert not alone.commands
+
+
 def test_what_is_known_of_the_taints_that_refuse_a_group():
     starting = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
     (group,) = listed([node("n1", taints=[starting])], waiting("a")).groups

@@ -220,6 +220,9 @@ def test_a_lost_zone_bars_the_others_until_its_nodes_are_deleted():
 
     cycle = attempted(*there, one, constraints=[spread()])
     assert {"a1", "b1"} == found(cycle)[NOW, "delete node c1, if it is lost for good (zone c)"]
+    now = [remedy for remedy in remedies(cycle, find_feasible(cycle)) if remedy.where == NOW]
+    assert [remedy for remedy in now if remedy.last_resort] == now[-1:]  # c1 may come back at any moment
+    assert "delete node c1" in now[-1].change
     cycle = attempted(*there, one, other, constraints=[spread()])
     assert {"a1", "b1"} == found(cycle)[NOW, "delete nodes c1 and c2, if they are lost for good (zone c)"]
     cycle = attempted(*there, one, node("c3", "c", cpu="0"), constraints=[spread()])
