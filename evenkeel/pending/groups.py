@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
 
-from evenkeel.objects.workload_object import IF_DELETED, ROLLS_OUT, reach_of_template
+from evenkeel.objects.workload_object import IF_DELETED, ROLLS_OUT, reach_of_template, read_workload_object
 from evenkeel.placement.closed_nodes import ClosedNodes, closed_nodes
 from evenkeel.placement.explanation import agrees
 from evenkeel.placement.gaps import gaps
@@ -22,7 +22,7 @@ from evenkeel.placement.remedies import NOW, Remedy, asking_as, misspelt_keys, p
 from evenkeel.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
 from evenkeel.placement.successors import changed_since, keeps_waiting_pods, made_again, with_successors
 from evenkeel.placement.variants import MOST_REMEDIES
-from evenkeel.scheduler.framework import Feasibility, Framework, find_feasible, message
+from evenkeel.scheduler.framework import Feasibility, Framework, feasible_nodes, find_feasible, message
 from evenkeel.scheduler.preemption import Preemption, messages, preempt
 from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from evenkeel.scheduler.snapshot import Snapshot
@@ -202,6 +202,7 @@ def _group(
     raw = others.get(made_by.key) if made_by is not None else None
     reaches = _reaches(raw)
     fixes: tuple[Remedy, ...] = ()
+    go_on, goes_on = partial(_goes_on, raw=raw, crowd=crowd, alike=alike), True  # the latter of the best change
     if tries:
         remake = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
         fixes = with_successors(remedies(cycle, alike[0].feasibility), remake, outdated=current is None)
@@ -213,8 +214,10 @@ def _group(
         # Left out: a change of a template that reaches no waiting Pod, and the deletion of Pods that run.
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue
-        if best_runs.least < crowd.stuck and (runs := crowd.running(remedy, alike)) > best_runs:
-            best, best_runs = remedy, runs
+        if best_runs.least < crowd.stuck or not goes_on:
+            runs = crowd.running(remedy, alike)
+            if runs > best_runs or (runs == best_runs and best is not None and not goes_on and go_on(remedy)):
+                best, best_runs, goes_on = remedy, runs, go_on(remedy)
     if best is not None and best.where != NOW and not best.remade and raw is not None and keeps_waiting_pods(raw):
         pods = pods_by_name(names) if len(names) == 1 else "the Pods that wait"
         best = best._replace(change=f"{best.change}, then delete {pods}")
@@ -227,6 +230,24 @@ def _group(
         closed=closed_nodes(cycle, alike[0].feasibility),
         misspelt=misspelt_keys(cycle),
     )
+
+
+def _goes_on(remedy: Remedy, raw: Raw | None, crowd: Crowd, alike: Sequence[WaitingPod]) -> bool:
+    """
+    Return whether the rollout that a change starts goes on beyond the Pods that wait.
+
+    A Deployment none of whose Pods may be unavailable first runs one Pod more, while all old Pods still count: by
+    matchLabelKeys they do not, so it may go on.
+    """
+    if remedy.where == NOW or raw is None or ObjectRef.of(raw).kind != "Deployment":
+        return True
+    if any(constraint.match_label_keys for constraint in remedy.cycle.constraints):
+        return True
+    workload = read_workload_object(raw)
+    strategy, replicas = workload.deployment_strategy, workload.replicas or 0
+    if strategy.recreate or strategy.fenceposts(replicas)[1]:
+        return True
+    return bool(feasible_nodes(replace(remedy.cycle, snapshot=crowd.after(remedy, alike))))
 
 
 def _commands(remedy: Remedy) -> tuple[Command, ...]:
@@ -361,9 +382,9 @@ class Crowd:
         numbers = sorted(min(len(refs), self.stuck) for refs in gained)
         return Runs(*numbers)
 
-    def after(self, remedy: Remedy) -> Snapshot:
-        """Return the cluster with all Pods that run after a change."""
-        return placed_in(self._attempts(remedy), remedy.cycle.snapshot, self._most_placements)[1]
+    def after(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> Snapshot:
+        """Return the cluster with all Pods that run after a change, in the template of `alike` if in one."""
+        return placed_in(self._attempts(remedy, alike), remedy.cycle.snapshot, self._most_placements)[1]
 
     def _attempts(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> list[Cycle]:
         """

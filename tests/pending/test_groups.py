@@ -8,7 +8,7 @@ from evenkeel.pending.groups import PASSES, pending
 from evenkeel.placement.subject import of_pod
 from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import pod, workload
-from tests.support.claims import claim, storage_class, volume
+from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import INFRA, ZONE, node, requesting, running, spread
 from webhook.kubernetes.features import LATEST
 from webhook.kubernetes.references import ObjectRef
@@ -207,6 +207,40 @@ def test_a_change_in_the_template_has_no_command_here():
 
     assert "remove the nodeSelector and the required node affinity" == group.remedy.change
     assert () == group.commands  # Its rollout was not simulated.
+
+
+@pytest.mark.parametrize(
+    ("rolling", "keys", "change"),
+    [
+        ({}, [], "whenUnsatisfiable: ScheduleAnyway on constraint 0"),  # 25 % of 3 Pods rounds down to 0
+        ({"maxUnavailable": 1}, [], "maxSkew: 3 on constraint 0"),
+        ({"maxUnavailable": 0, "maxSurge": 2}, [], "whenUnsatisfiable: ScheduleAnyway on constraint 0"),
+        ({}, ["pod-template-hash"], "maxSkew: 3 on constraint 0"),  # the new Pods count for themselves
+    ],
+    ids=str,
+)
+def test_a_change_whose_rollout_goes_on_comes_before_one_that_only_lets_the_waiting_pod_in(rolling, keys, change):
+    """The claim is in zone b: with maxSkew 3 the third Pod runs there, and no fourth beside the old ones."""
+    hard = spread(matchLabelKeys=keys)
+    there = workload("Deployment", hard, spec={"strategy": {"rollingUpdate": rolling}})
+    there["spec"]["template"]["spec"]["containers"] = requesting()
+    others = {ObjectRef.of(there).key: there}
+    bound = [storage_class(), claim("data", "pv-1"), volume("pv-1", "b", of="data")]
+    objects = [node("a1", "a"), node("b1", "b"), running("b1"), running("b1"), *bound]
+    subjects = [of_pod(waiting("web-3", hard, owner="Deployment/web", **using("data")), others)]
+    (group,) = pending(subjects, from_objects(objects, LATEST), LATEST, others=others).groups
+
+    assert (change, 1) == (group.remedy.change, group.frees.least)
+
+
+def test_a_change_whose_rollout_stops_is_still_named_if_it_alone_helps():
+    there = workload("Deployment")
+    there["spec"]["template"]["spec"] = {"nodeSelector": {"disk": "ssd"}, "containers": requesting("3")}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting("web-1", owner="Deployment/web", nodeSelector={"disk": "ssd"}, cpu="3"), others)]
+    (group,) = pending(subjects, from_objects([node("n1", cpu="4")], LATEST), LATEST, others=others).groups
+
+    assert "remove the nodeSelector and the required node affinity" == group.remedy.change
 
 
 def test_a_cluster_without_nodes_has_no_remedy():
