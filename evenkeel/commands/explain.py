@@ -47,6 +47,7 @@ from evenkeel.placement.subject import (
 from evenkeel.placement.successors import changed_since, made_again, with_new_claims, with_successors
 from evenkeel.scheduler.pod_counts import FINISHED
 from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
+from evenkeel.simulate.constraint_words import counts_none
 from evenkeel.simulate.controllers import SimulatedCluster
 from evenkeel.simulate.rollout_check import Rollout, simulated_rollouts
 from evenkeel.simulate.waiting import Runs
@@ -214,6 +215,7 @@ def _explained(
         *((f"The template of {changed} has changed since this Pod was created.",) if changed else ()),
         *known.notes,
         *(() if subject.exists else known_cluster.unlisted_classes(subject.raw, known)),
+        *_counting_none(subject, tried.cycle.constraints, known),
         *_shared_selectors(subject, tried.cycle.constraints, known),
     )
     maker = known.others.get(subject.made_by.key) if subject.made_by is not None else None
@@ -251,6 +253,17 @@ def _explained(
         pods=pods,
         reach=reach_of_template(maker) if maker is not None else "",
     )
+
+
+def _counting_none(subject: PlacementSubject, constraints: Sequence[Constraint], known: Known) -> Iterator[str]:
+    """Yield which constraints count none of the workload's Pods that run."""
+    missing = [constraint for constraint in constraints if not constraint.selector.matches(subject.pod.labels)]
+    if subject.made_by is None or not missing:
+        return
+    running = [pod.pod.labels for pod in _own(subject.made_by, known) if pod.node]
+    for constraint in missing:
+        if running and not any(map(constraint.selector.matches, running)):
+            yield f"{counts_none(number_of(len(running), 'Pod runs', 'Pods run'), constraint)}."
 
 
 def _shared_selectors(subject: PlacementSubject, constraints: Sequence[Constraint], known: Known) -> Iterator[str]:

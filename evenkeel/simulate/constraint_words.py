@@ -25,8 +25,17 @@ def constraint_words(constraint: Constraint | ConstraintResult) -> Iterator[str]
         yield f"nodeAffinityPolicy {constraint.node_affinity_policy}"
     if constraint.node_taints_policy != IGNORE:
         yield f"nodeTaintsPolicy {constraint.node_taints_policy}"
-    selector = constraint.selector
-    yield selector if isinstance(selector, str) else selector.in_words
+    yield _selector_words(constraint)
+
+
+def _selector_words(constraint: Constraint | ConstraintResult) -> str:
+    return constraint.selector if isinstance(constraint.selector, str) else constraint.selector.in_words
+
+
+def counts_none(running: str, constraint: Constraint | ConstraintResult, why: str = "") -> str:
+    """Return that a constraint counts none of the running Pods, and why; by default because of its selector."""
+    of_selector = "its selector is empty" if _selector_words(constraint) == "{}" else "its selector matches none"
+    return f"{running}, and constraint {constraint.index} counts none: {why or of_selector}"
 
 
 def too_few_domains(constraint: Constraint | ConstraintResult, eligible: int) -> Iterator[str]:

@@ -12,7 +12,13 @@ import msgspec
 from msgspec.structs import replace
 
 from evenkeel.placement.gaps import DISRUPTION_BUDGETS
-from evenkeel.simulate.constraint_words import constraint_words, spreads_nothing, too_few_domains, unwritten
+from evenkeel.simulate.constraint_words import (
+    constraint_words,
+    counts_none,
+    spreads_nothing,
+    too_few_domains,
+    unwritten,
+)
 from evenkeel.simulate.disruption import MORE_THAN_ONE
 from evenkeel.simulate.results import (
     BudgetNumbers,
@@ -403,8 +409,7 @@ def counting_lines(constraint: ConstraintResult) -> Iterator[str]:
         yield layouts_line(constraint)
     counts = constraint.uncounted
     selects_none = counts.unselected == counts.running
-    why_none = "its selector is empty" if constraint.selector == "{}" else "its selector matches none"
-    yield from _uncounted(constraint, counts.unselected, why_none if selects_none else "its selector does not match")
+    yield from _uncounted(constraint, counts.unselected, "" if selects_none else "its selector does not match")
     yield from _uncounted(constraint, counts.outside, LEFT_OUT)
     yield from too_few_domains(constraint, constraint.eligible_domains)
     if constraint.spreads_nothing:
@@ -412,11 +417,12 @@ def counting_lines(constraint: ConstraintResult) -> Iterator[str]:
 
 
 def _uncounted(constraint: ConstraintResult, number: Range, why: str) -> Iterator[str]:
-    running, name = constraint.uncounted.running, f"constraint {constraint.index}"
+    running = constraint.uncounted.running
     if number.most and number == running:
-        yield f"{_counted(running, 'Pod runs', 'Pods run')}, and {name} counts none: {why}"
+        yield counts_none(_counted(running, "Pod runs", "Pods run"), constraint, why)
     elif number.most:
-        yield f"{name} does not count {range_text(number)} of {range_text(running)} running Pods: {why}"
+        of_running = f"{range_text(number)} of {range_text(running)} running Pods"
+        yield f"constraint {constraint.index} does not count {of_running}: {why}"
 
 
 def layouts_line(constraint: ConstraintResult) -> str:

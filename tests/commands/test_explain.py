@@ -726,6 +726,19 @@ def test_pods_of_other_workloads_that_a_constraint_counts_are_named(run):
     assert "also counts" not in explain(run, "statefulset/db", listed(*NODES, *its_pods, other))[1]
 
 
+def test_a_constraint_that_counts_none_of_the_pods_of_its_workload_is_named(run):
+    missing = spread(HOSTNAME, labelSelector={"matchLabels": {"app": "wep"}})
+    made_by = workload("StatefulSet", spread(), missing)
+    its_pods = [running(on) for on in ("a1", "b1")]
+    for one in its_pods:
+        one["metadata"] |= owned_by("StatefulSet/web")
+    said = "2 Pods run, and constraint 1 counts none: its selector matches none."
+    out = explain(run, "statefulset/web", listed(*NODES, *its_pods, made_by)).out
+
+    assert [said] == [line.strip() for line in out.splitlines() if "counts none" in line]
+    assert "counts none" not in explain(run, "statefulset/web", listed(*NODES, made_by)).out  # no Pod runs yet
+
+
 def test_constraints_of_a_workload_that_contradict_each_other(run):
     nodes = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
     of = workload("StatefulSet", spread(), spread(HOSTNAME), name="db", spec={"replicas": 7})
