@@ -286,7 +286,7 @@ def _remarks(workload: WorkloadResult) -> Iterator[TextLine]:
     if workload.loses_all and workload.pods.most > 1:
         yield Styled(Look.WARNING, f"loses all its Pods at once{but_in_all(workload.loses_all)}")
     if workload.rollout is not None and workload.rollout.stuck:
-        yield _rollout(workload.rollout)
+        yield _rollout(workload.rollout, waits=bool(workload.waiting.most))
     yield from _waiting(workload)
     if workload.stranded.most:
         stay = _counted(workload.stranded, "stays on an unreachable node", "stay on unreachable nodes")
@@ -307,8 +307,12 @@ def _remarks(workload: WorkloadResult) -> Iterator[TextLine]:
             yield _skew(constraint)
 
 
-def _rollout(rollout: RolloutResult) -> str:
-    """Return how far a rollout gets that does not finish, in the words of kubectl rollout status."""
+def _rollout(rollout: RolloutResult, *, waits: bool) -> str:
+    """
+    Return how far a rollout gets that does not finish, in the words of kubectl rollout status.
+
+    `waits`: Pods wait for a node, so that new nodes may help.
+    """
     wanted = range_text(rollout.wanted)
     if rollout.updated.most < rollout.wanted.least:
         how_far = f"{range_text(rollout.updated)} out of {wanted} new replicas have been updated"
@@ -316,7 +320,8 @@ def _rollout(rollout: RolloutResult) -> str:
         how_far = f"{range_text(rollout.old)} old replicas are pending termination"
     else:
         how_far = f"{range_text(rollout.available)} of {wanted} updated replicas are available"
-    return Styled(Look.ERROR, f"the rollout does not finish{but_in_all(rollout.stuck)}: {how_far}")
+    where = but_in_all(rollout.stuck) or (" on the nodes that are there" if waits else "")
+    return Styled(Look.ERROR, f"the rollout does not finish{where}: {how_far}")
 
 
 def _waiting(workload: WorkloadResult) -> Iterator[TextLine]:

@@ -51,7 +51,7 @@ COLOURED = [
     (COMMANDS[2], "\x1b[1mDeployment/web in shop\x1b[0m: 2: "),
     (COMMANDS[3], "\x1b[1;31mdenied \x1b[0m   \x1b[1;33mwarned "),
     (COMMANDS[3], "\x1b[1;31m3 + 1 waiting\x1b[0m"),
-    (COMMANDS[5], "\x1b[1;31mthe rollout does not finish: "),
+    (COMMANDS[5], "\x1b[1;31mthe rollout does not finish on the nodes that are there: "),
     (COMMANDS[5], "\x1b[1;33mskew 2 by topology.kubernetes.io/zone, more than maxSkew 1\x1b[0m"),
     (COMMANDS[6], "\x1b[1;31m6 Pods are lost: 3 find room, 1 more waits than before, 2 are missing.\x1b[0m"),
     (f"pending -A --cluster {REPORT}/cluster.yaml -l app=none", "\x1b[1;32m0 Pods could not be placed.\x1b[0m"),
