@@ -12,13 +12,12 @@ from evenkeel.scheduler.framework import Feasibility
 from evenkeel.scheduler.profile import NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
 from evenkeel.scheduler.scheduler_nodes import SchedulerNode
 from webhook.findings.wording import first_of
-from webhook.spread.known_taints import Owner, is_set_by_controller, known_taint
+from webhook.spread.known_taints import CONTROL_PLANE, VIRTUAL_LABELS, Owner, is_set_by_controller, known_taint
 from webhook.spread.nodes import NodeSet, union
 from webhook.spread.taints import CORDONED, DO_NOT_SCHEDULE, Taint, untolerated_taint
 
-CONTROL_PLANE = tuple(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "controlplane", "master"))
-VIRTUAL = (("eks.amazonaws.com/compute-type", "fargate"), ("type", "virtual-kubelet"), ("liqo.io/type", "virtual-node"))
-LASTING = (Owner.POOL, Owner.SYSTEM)  # of taints that nobody removes again, so a person may at last, and in this order
+# Of taints that nobody removes again, so a person may at last, and in this order.
+LASTING = (Owner.POOL, Owner.PLATFORM, Owner.SYSTEM)
 
 
 class ClosedNodes(NamedTuple):
@@ -116,7 +115,7 @@ def models(cycle: Cycle) -> tuple[NodeSet, NodeSet]:
     control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE)
     if (cycle.reach.affine or nodes.all) & ~control_plane:
         passing &= ~control_plane
-    passing &= ~union(nodes.domains(key).get(value, 0) for key, value in VIRTUAL)
+    passing &= ~union(nodes.domains(key).get(value, 0) for key, value in VIRTUAL_LABELS)
     return passing & ~out_of_service, passing & leaving
 
 

@@ -34,7 +34,7 @@ from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, Sched
 from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import with_pods
 from webhook.kubernetes.labels import Labels
-from webhook.kubernetes.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
+from webhook.kubernetes.names import HOSTNAME, REGION, TOPOLOGY_LABELS, ZONE
 from webhook.spread.cluster_view import NODE_POOL_LABEL
 from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet, union
@@ -72,9 +72,13 @@ def is_fault_domain(nodes: Nodes, zone: str) -> bool:
     """
     Return whether a zone such as `0` beside `eastus-1` is a fault domain: Azure's label of a machine in no zone.
 
+    Its nodes have the region `eastus`, by which names of zones begin in Azure.
+
     upstream: azure_zones.go:Cloud.GetZone (cloud-provider-azure)
     """
-    return zone.isdigit() and any(re.fullmatch(r".+-\d", other) for other in nodes.domains(ZONE))
+    zones = nodes.domains(ZONE)
+    regions = {node.labels.get(REGION, "") for node in nodes.members(zones.get(zone, 0))} if zone.isdigit() else set()
+    return any(region and re.fullmatch(f"{re.escape(region)}-\\d", other) for region in regions for other in zones)
 
 
 def _shared_labels(nodes: Iterator[SchedulerNode], key: str) -> Labels:

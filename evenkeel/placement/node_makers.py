@@ -11,7 +11,7 @@ from evenkeel.scheduler.snapshot import Snapshot
 from webhook.findings.wording import first_of
 from webhook.kubernetes.names import ZONE
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, NODE_POOL_LABEL
-from webhook.spread.known_taints import is_set_by_controller
+from webhook.spread.known_taints import is_set_by_controller, known_taint
 from webhook.spread.taints import DO_NOT_SCHEDULE, Taint, untolerated_taint
 
 # Labels by which clouds name the group of a node; such a group may have a size that nobody changes.
@@ -77,13 +77,20 @@ def _refusal(remedy: Remedy, pools: Iterable[tuple[str, str]]) -> str:
         if label == NODE_POOL_LABEL and pool in snapshot.static_pools:
             return f"{of_pool}, whose replicas are fixed"
         if taint := untolerated_taint(_common_taints(snapshot, label, pool), tolerations, DO_NOT_SCHEDULE):
-            return f"{of_pool}: its nodes have the taint {taint}"
+            perhaps = "" if known_taint(taint) is not None else "perhaps "
+            return f"{perhaps}{of_pool}: its nodes have the taint {taint}"
     return ""
 
 
 def _common_taints(snapshot: Snapshot, label: str, pool: str) -> list[Taint]:
-    """Return the taints that all nodes of a pool have, except those that come and go."""
+    """
+    Return the taints that a pool gives its nodes: all of them have each, and it does not come and go.
+
+    What is known as a taint of pools comes first.  Any other may be set by hand: it counts where two nodes have it.
+    """
     members = snapshot.nodes.members(snapshot.nodes.domains(label)[pool])
     taints = [frozenset(member.taints) for member in members if not member.name.startswith(NEW_NODE)]
     common = frozenset.intersection(*taints) if taints else frozenset()
-    return sorted(taint for taint in common if not is_set_by_controller(taint))
+    certain = {taint for taint in common if known_taint(taint) is not None and not is_set_by_controller(taint)}
+    likely = {taint for taint in common if known_taint(taint) is None and len(taints) > 1}
+    return [*sorted(certain), *sorted(likely)]

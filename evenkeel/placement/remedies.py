@@ -323,7 +323,7 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         yield partial(_with_constraint, constraint=constraint, changes=[soften])
     for constraint in _hard(cycle):
         yield partial(_without_constraint, constraint=constraint)
-    for taint in islice(_untolerated(cycle, Owner.SYSTEM), MOST_REMEDIES):
+    for taint in islice(_untolerated(cycle, Owner.PLATFORM, Owner.SYSTEM), MOST_REMEDIES):
         yield partial(_tolerating_last, taint=taint)
 
 
@@ -567,7 +567,7 @@ def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
 
 
 def _tolerating_last(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
-    """Tolerate the taint of the control plane or of a system pool."""
+    """Tolerate the taint of the control plane, of a system pool, or of machines on which other images start."""
     yield from _tolerating(cycle, taint=taint)
 
 

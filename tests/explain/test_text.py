@@ -317,7 +317,8 @@ def test_what_opens_the_control_plane_is_the_last_change_and_has_no_command():
 
 def test_domains_that_nobody_meant():
     unnamed = node("n0", labels={ZONE: ""})
-    faults = [node("n1", "0"), node("n2", "1"), node("n3", "eastus-1")]
+    region = {"topology.kubernetes.io/region": "eastus"}
+    faults = [node(f"n{zone}", zone, labels=region) for zone in ("0", "1", "eastus-1")]
 
     assert [f"n0 has the label {ZONE} without a value, which counts as a domain of its own"] == [
         line for line in lines(explained(unnamed, node("a1", "a"), constraints=[spread()])) if "without a value" in line

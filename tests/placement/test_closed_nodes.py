@@ -71,6 +71,8 @@ def test_of_two_nodes_that_are_closed_only_that_of_a_person_is_opened():
         (taint("CriticalAddonsOnly", "true"), True),
         (taint("cloud.google.com/gke-spot", "true"), True),
         (taint("nvidia.com/gpu", "present"), True),
+        (taint("node.kubernetes.io/os", "windows"), True),
+        (taint("kubernetes.io/arch", "arm64"), True),
         (INFRA, False),
     ],
     ids=lambda case: case["key"] if isinstance(case, dict) else "",
@@ -121,6 +123,24 @@ def test_to_tolerate_the_control_plane_is_the_last_change_of_the_template():
         "add a toleration of cloud.google.com/gke-spot=true:NoSchedule",
         "add a toleration of node-role.kubernetes.io/control-plane:NoSchedule",
     ] == found
+
+
+@pytest.mark.parametrize("platform", [taint("node.kubernetes.io/os", "windows"), taint("kubernetes.io/arch", "arm64")])
+def test_a_taint_of_machines_on_which_other_images_start_is_tolerated_at_last(platform):
+    cycle = attempted(node("c1", taints=[platform]), node("d1", taints=[taint("nvidia.com/gpu")]))
+    found = {remedy.change: remedy.last_resort for remedy in remedies(cycle, find_feasible(cycle))}
+    written = f"{platform['key']}={platform['value']}:NoSchedule"
+
+    assert not found["add a toleration of nvidia.com/gpu:NoSchedule"]
+    assert found[f"add a toleration of {written}"] and found[f"remove the taint {written} from c1"]
+
+
+@pytest.mark.parametrize("role", ["control-plane", "controlplane", "etcd", "master"])
+def test_no_new_node_is_like_one_of_the_control_plane(role):
+    in_control = node("a1", "a", labels={f"node-role.kubernetes.io/{role}": ""}, cpu="64")
+    found = changes(in_control, node("b1", "b"), running("b1", "8"), cpu="2", constraints=[spread(maxSkew=9)])
+
+    assert not [change for _, change in found if "such as a1" in change]
 
 
 def test_where_only_the_control_plane_can_help_two_changes_are_tried_besides():

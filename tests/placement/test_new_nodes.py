@@ -192,14 +192,22 @@ def test_the_labels_of_a_place_are_those_that_its_nodes_share():
         (("0", "1", "eastus-1", "eastus-2"), ["0", "1"]),
         (("0", "1", "2"), []),
         (("1", "rack-a"), []),
+        (("1", "2", "dmz-1"), []),
+        (("0", "westus-1"), []),
         (("westeurope-1", "westeurope-2"), []),
     ],
 )
 def test_azure_has_fault_domains_in_place_of_zones(zones, faults):
-    cycle = attempted(*(node(f"n{zone}", zone) for zone in zones), constraints=[spread()])
+    cycle = attempted(*(node(f"n{zone}", zone, labels={REGION: "eastus"}) for zone in zones), constraints=[spread()])
 
     assert faults == [zone for zone in zones if is_fault_domain(cycle.snapshot.nodes, zone)]
     assert sorted({*zones} - {*faults}) == sorted(labels[ZONE] for labels, _ in places_of_new(cycle))
+
+
+def test_a_zone_that_is_a_number_is_no_fault_domain_without_a_region():
+    cycle = attempted(*(node(f"n{zone}", zone) for zone in ("0", "eastus-1", "-1")), constraints=[spread()])
+
+    assert not is_fault_domain(cycle.snapshot.nodes, "0")
 
 
 def test_no_node_is_added_to_a_zone_without_a_name_and_its_label_is_put_right():

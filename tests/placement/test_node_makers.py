@@ -100,9 +100,10 @@ def added(*objects, like="a1", labels=None, **spec):
     return by_itself(Remedy("add a node", NOW, (NEW_NODE,), more))
 
 
-TOLERATING = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
-TAINTED = node("a1", labels=GENERAL, taints=[INFRA])
-OF_GENERAL = "Karpenter adds no node of NodePool general: its nodes have the taint dedicated=infra:NoSchedule"
+GPU = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+TOLERATING = {"tolerations": [{"operator": "Exists"}]}
+TAINTED = node("a1", labels=GENERAL, taints=[GPU])
+OF_GENERAL = "Karpenter adds no node of NodePool general: its nodes have the taint nvidia.com/gpu=present:NoSchedule"
 MAY = "Karpenter may add it by itself"
 
 
@@ -122,7 +123,7 @@ MAY = "Karpenter may add it by itself"
         ),
         ([TAINTED], {}, OF_GENERAL),
         (
-            [TAINTED, node("b1", labels=GENERAL, taints=[INFRA, CANDIDATE])],
+            [TAINTED, node("b1", labels=GENERAL, taints=[GPU, CANDIDATE])],
             {"like": "b1"},
             OF_GENERAL.replace("Karpenter", "Karpenter or cluster-autoscaler"),
         ),
@@ -130,7 +131,7 @@ MAY = "Karpenter may add it by itself"
         ([TAINTED, node("b1", labels=GENERAL)], {}, MAY),
         *[([node("a1", labels=GENERAL, taints=[taint])], {}, MAY) for taint in (NOT_READY, STARTING, UNREGISTERED)],
         (
-            [node("a1", labels={GROUPS[1]: "infra"}, taints=[INFRA]), node("b1", taints=[GOING])],
+            [node("a1", labels={GROUPS[1]: "infra"}, taints=[GPU]), node("b1", taints=[GOING])],
             {},
             OF_GENERAL.replace("Karpenter", "cluster-autoscaler").replace("NodePool general", "GKE node pool infra"),
         ),
@@ -140,7 +141,8 @@ def test_a_node_that_is_added_by_itself_or_not(objects, spec, said):
     assert said == added(*objects, **spec)
 
 
-OF_INFRA = "no node of NodePool infra: its nodes have the taint dedicated=infra:NoSchedule"
+OF_INFRA = "perhaps no node of NodePool infra: its nodes have the taint dedicated=infra:NoSchedule"
+OF_GPU = "no node of NodePool infra: its nodes have the taint nvidia.com/gpu=present:NoSchedule"
 SHUT = [node(f"c{i}", "c", labels={POOL: "infra"}, taints=[INFRA]) for i in range(2)]
 MADE = [node("a1", "a", labels=GENERAL), node("b1", "b", labels=GENERAL)]
 
@@ -150,6 +152,10 @@ MADE = [node("a1", "a", labels=GENERAL), node("b1", "b", labels=GENERAL)]
     [
         ([*MADE, *SHUT], {}, "c", f"{MAY}, but {OF_INFRA}"),
         ([*MADE, *SHUT], TOLERATING, "c", MAY),
+        ([*MADE, SHUT[0]], {}, "c", MAY),  # a person may have tainted one node
+        ([*MADE, node("c1", "c", labels={POOL: "infra"}, taints=[GPU])], {}, "c", f"{MAY}, but {OF_GPU}"),
+        ([*MADE, node("c1", "c", labels={POOL: "infra"}, taints=[INFRA, GPU])], {}, "c", f"{MAY}, but {OF_GPU}"),
+        ([*MADE, *SHUT, node("c9", "c", labels={POOL: "infra"}, taints=[GPU])], {}, "c", MAY),
         ([*MADE, *SHUT], {}, "b", MAY),
         ([*MADE, *SHUT], {}, "a new zone", MAY),
         ([*MADE, *SHUT, node("c9", "c", labels=GENERAL)], {}, "c", MAY),

@@ -39,9 +39,10 @@ def taint(text):
         (
             Owner.POOL,
             "cloud.google.com/gke-spot=true kubernetes.azure.com/scalesetpriority=spot nvidia.com/gpu=present "
-            "cloud.google.com/gke-preemptible=true node.kubernetes.io/lifecycle=spot node.kubernetes.io/os=windows "
-            "kubernetes.io/arch sandbox.gke.io/runtime google.com/tpu",
+            "cloud.google.com/gke-preemptible=true node.kubernetes.io/lifecycle=spot "
+            "sandbox.gke.io/runtime google.com/tpu",
         ),
+        (Owner.PLATFORM, "node.kubernetes.io/os=windows kubernetes.io/arch=arm64 kubernetes.io/arch"),
         (
             Owner.SYSTEM,
             "components.gke.io/gke-managed-components CriticalAddonsOnly node-role.kubernetes.io/control-plane "
@@ -103,3 +104,11 @@ def test_what_is_said_of_a_taint():
     assert (
         known is not None and "set by cluster-autoscaler before it deletes a node; wait, or add a node" == known.advice
     )
+
+
+def test_a_node_that_is_not_to_be_used_for_a_while_is_not_being_prepared():
+    kinds = ("status", "startup")
+    status, startup = (known_taint(taint(f"{kind}-taint.cluster-autoscaler.kubernetes.io/x")) for kind in kinds)
+
+    assert status is not None and startup is not None and status.advice != startup.advice
+    assert status.owner == Owner.CONTROLLER and not status.going

@@ -15,6 +15,7 @@ from webhook.kubernetes.names import NAMESPACE_NAME
 from webhook.kubernetes.reader import Reader, brief, printable
 from webhook.kubernetes.references import ObjectRef, Owner
 from webhook.spread.constraint import read_selector
+from webhook.spread.known_taints import AUTOSCALER_TAINTS
 from webhook.spread.nodes import Node, Nodes, NodeSet, union
 from webhook.spread.selectors import Selector, as_selector, selecting
 from webhook.spread.taints import read_taints
@@ -39,8 +40,6 @@ PART = 64  # bytes that a string takes besides its characters
 VIEW_KINDS = (*[(CORE, kind) for kind in ("Node", "Namespace", "Service")], *CONTROLLER_KINDS)
 NODE_POOL, NODE_POOL_LABEL = ("karpenter.sh", "NodePool"), "karpenter.sh/nodepool"
 KARPENTER, CLUSTER_AUTOSCALER = "Karpenter", "cluster-autoscaler"
-# upstream: taints.go:ToBeDeletedTaint, DeletionCandidateTaint (cluster-autoscaler 1.34)
-AUTOSCALER_TAINTS = frozenset({"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"})
 
 
 class Namespace(NamedTuple):

@@ -7,6 +7,13 @@ from typing import NamedTuple
 
 from webhook.spread.taints import Taint
 
+# upstream: taints.go:ToBeDeletedTaint, DeletionCandidateTaint (cluster-autoscaler 1.34)
+AUTOSCALER_TAINTS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
+# Keys of taints, and of labels.
+CONTROL_PLANE = tuple(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "controlplane", "etcd", "master"))
+FARGATE = ("eks.amazonaws.com/compute-type", "fargate")
+VIRTUAL_LABELS = (FARGATE, ("type", "virtual-kubelet"), ("liqo.io/type", "virtual-node"))
+
 
 class Owner(Enum):
     """Whose taint it is, which decides what may be advised about it."""
@@ -14,6 +21,7 @@ class Owner(Enum):
     CONTROLLER = "controller"  # something sets and removes it: nobody removes or tolerates it by hand
     VIRTUAL = "virtual"  # it stays on a node that is no machine for this Pod
     POOL = "pool"  # it stays on all nodes of a pool, such as spot machines: a Pod may tolerate it
+    PLATFORM = "platform"  # it stays on nodes on which only images that are built for them start
     SYSTEM = "system"  # it stays on nodes that are for the cluster's own Pods
 
 
@@ -61,6 +69,10 @@ def _pool(advice: str, *keys: str) -> KnownTaint:
     return KnownTaint(Owner.POOL, advice, keys)
 
 
+def _platform(advice: str, *keys: str) -> KnownTaint:
+    return KnownTaint(Owner.PLATFORM, advice, keys)
+
+
 def _system(advice: str, *keys: str) -> KnownTaint:
     return KnownTaint(Owner.SYSTEM, f"{advice}; keep it", keys)
 
@@ -71,7 +83,7 @@ _KNOWN = (
         "set by hand, or by an operator, after a shutdown; remove it only when the node is up again",
         "node.kubernetes.io/out-of-service",
     ),
-    _pool("set on Windows nodes; tolerate it if the images are for Windows", "node.kubernetes.io/os"),
+    _platform("set on Windows nodes; tolerate it if the images are for Windows", "node.kubernetes.io/os"),
     _until(
         "set by Kubernetes while the node is in this condition; wait, or run kubectl describe node",
         "node.kubernetes.io/not-ready",
@@ -98,11 +110,7 @@ _KNOWN = (
         "set until Cluster API has labelled the node; wait, or look at the Machine of the node",
         "node.cluster.x-k8s.io/uninitialized",
     ),
-    _going(
-        "set by cluster-autoscaler before it deletes a node",
-        "ToBeDeletedByClusterAutoscaler",
-        "DeletionCandidateOfClusterAutoscaler",
-    ),
+    _going("set by cluster-autoscaler before it deletes a node", *AUTOSCALER_TAINTS),
     _going(
         "set by Karpenter before it deletes or replaces a node", "karpenter.sh/disrupted", "karpenter.sh/disruption"
     ),
@@ -131,6 +139,9 @@ _KNOWN = (
         "set until the node is prepared; wait, or look at the Pods of DaemonSets there",
         "startup-taint.cluster-autoscaler.kubernetes.io/*",
         "ignore-taint.cluster-autoscaler.kubernetes.io/*",
+    ),
+    _until(
+        "set while the node is not to be used for Pods, although it is ready; wait, or ask who sets it",
         "status-taint.cluster-autoscaler.kubernetes.io/*",
     ),
     _until(
@@ -149,7 +160,7 @@ _KNOWN = (
     _until("set until the agent is ready on the node; wait, or look at the agent's Pod there", "*/agent-not-ready"),
     _virtual(
         "set on nodes of Fargate, each for one Pod; no such node takes another",
-        "eks.amazonaws.com/compute-type=fargate",
+        "=".join(FARGATE),
     ),
     _virtual(
         "set on virtual nodes, whose Pods run outside of the cluster; no node for this Pod",
@@ -172,7 +183,7 @@ _KNOWN = (
         "aws.amazon.com/neuron",
         "habana.ai/gaudi",
     ),
-    _pool("set on nodes of another architecture; tolerate it if the images are for that", "kubernetes.io/arch"),
+    _platform("set on nodes of another architecture; tolerate it if the images are for that", "kubernetes.io/arch"),
     _pool("set on nodes for Pods of the RuntimeClass gvisor, which tolerates it", "sandbox.gke.io/runtime"),
     _system(
         "set on nodes that GKE keeps for its own Pods",
@@ -180,12 +191,6 @@ _KNOWN = (
         "cloud.google.com/gke-quick-remove",
     ),
     _system("set on nodes for the cluster's own Pods", "CriticalAddonsOnly"),
-    _system(
-        "set on nodes of the control plane",
-        "node-role.kubernetes.io/control-plane",
-        "node-role.kubernetes.io/controlplane",
-        "node-role.kubernetes.io/etcd",
-        "node-role.kubernetes.io/master",
-    ),
+    _system("set on nodes of the control plane", *CONTROL_PLANE),
     _system("set on nodes that have a role in the cluster, such as infra", "node-role.kubernetes.io/*"),
 )
