@@ -23,12 +23,15 @@ from webhook.findings.rule import RuleSetting
 from webhook.kubernetes.features import LATEST
 from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, pointer_parts, value_at, with_value
 from webhook.kubernetes.kinds import EACH, FIELD, Kind, Kinds
+from webhook.kubernetes.likeness import nearest
 from webhook.kubernetes.workload import Workload, parse_workloads
-from webhook.spread.constraint import read_constraints
+from webhook.spread.constraint import Reading, read_constraints
 
 _SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
 _PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
-UNKNOWN_FIELD = "unknown-field"
+# Fields with values that are wrong whatever the other fields are, and whatever a template reads beside them.
+_WRONG_ANYWHERE = frozenset({"maxSkew", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy"})
+UNKNOWN_FIELD, INVALID_CONSTRAINT = "unknown-field", "invalid-constraint"
 # The field with a value, at the beginning of a line of YAML, or in quotes as JSON has it, also within another text.
 _FIELD_IN_TEXT = re.compile(
     rf"""(?:^[ \t]*(?:- )?|[{{,][ \t\r\n]*\\?"){FIELD}\\?["']?[ \t]*:(?![ \t]*(?:\[\]|\{{\}}|null))""", re.MULTILINE
@@ -63,8 +66,8 @@ class Fragment(NamedTuple):
         """Whether it is one whole constraint in place of the list, without any field but those of the API."""
         if not (self.values and self.inside == (0,) and self.path[-1:] == (FIELD,)):
             return False
-        (constraint,) = self.constraints
-        return as_mapping(constraint).keys() >= _PAIR and not read_constraints(self.constraints, LATEST).unknown
+        constraint = as_mapping(self.constraints[0])
+        return all(map(constraint.get, _PAIR)) and not read_constraints(self.constraints, LATEST).unknown
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about this value, and holds whatever it is merged into."""
@@ -84,12 +87,23 @@ class Fragment(NamedTuple):
             return have_keys and not read_constraints(self.constraints, LATEST).unknown
         path, value = finding.path[2:], value_at(self.obj, finding.path)
         reading = read_constraints(self.constraints, LATEST)
+        if self.inside and (value == "" or (self._has_own_fields(reading) and not self._wrong_anywhere(finding))):
+            return False
         unknown = {field.path for field in reading.unknown}
         if path in unknown:  # A misspelt field of the API: is its value one for the right name?
             path = (*path[:-1], finding.wanted)
             reading = read_constraints(with_value(self.constraints, path, value), LATEST)
             unknown = {field.path for field in reading.unknown}
         return value is not None and path not in unknown | {error.path for error in reading.mistyped}
+
+    def _has_own_fields(self, reading: Reading) -> bool:
+        """Return whether it has fields that the API lacks, and that are no typos of the API's."""
+        return any(len(field.path) == 2 and not nearest(str(field.path[1]), field.known) for field in reading.unknown)
+
+    def _wrong_anywhere(self, finding: Finding) -> bool:
+        """Return whether a finding on a map with fields of the chart's own is on a value that is wrong anywhere."""
+        is_off = as_mapping(self.constraints[0]).get("enabled") is False
+        return not is_off and finding.rule == INVALID_CONSTRAINT and finding.path[-1] in _WRONG_ANYWHERE
 
     def placed(self, path: FieldPath) -> FieldPath:
         """Return the path in the document of a path in the workload."""

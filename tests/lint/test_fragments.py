@@ -61,6 +61,26 @@ VALUES = [
     Case("an object with a field of the chart", at_field(GOOD | {"enabled": True}), []),
     Case("part of an object", at_field({"maxSkew": 1}), []),
     Case("a wrong part of one", at_field({"maxSkew": 0, "enabled": True}), [f"{AT_WEB}.maxSkew invalid-constraint"]),
+    Case(
+        "knobs that are not set",
+        at_field({"enabled": False, "maxSkew": 1, "topologyKey": "", "whenUnsatisfiable": ""}),
+        [],
+    ),
+    Case("fields that are not set", at_field({"maxSkew": 1, "topologyKey": "", "whenUnsatisfiable": ""}), []),
+    Case("fields by name that are not set", at_field({"host": {"topologyKey": "", "nodeTaintsPolicy": ""}}), []),
+    Case("knobs that are off", at_field({"enabled": False, "maxSkew": 0, "whenUnsatisfiable": "None"}), []),
+    Case(
+        "knobs of which a template chooses",
+        at_field({"soft": True, "minDomains": 0, "topologyKey": "kubernetes.io/zone", "labelSelector": {"x": 1}}),
+        [],
+    ),
+    Case(
+        "a typo beside knobs",
+        at_field({"enabled": True, "whenUnsatisfiable": "DoNotScedule", "nodeAffinityPolicy": "Honr", "maxSkew": 1}),
+        [f"{AT_WEB}.nodeAffinityPolicy invalid-constraint", f"{AT_WEB}.whenUnsatisfiable invalid-constraint"],
+    ),
+    Case("a typo of a field", at_field({"maxSkews": 0, "topologyKey": "zone"}), [f"{AT_WEB}.maxSkews unknown-field"]),
+    Case("a key that is not set in a list", values(topologyKey=""), [f"{AT_WEB}[0].topologyKey invalid-constraint"]),
     Case("objects by name", at_field({"zone": GOOD, "host": GOOD | {"topologyKey": "host"}}), []),
     Case(
         "a wrong one of them",
