@@ -23,6 +23,7 @@ _VALUES = re.compile(r"\bValues((?:\.\w+)*)")
 _NAMED = re.compile(rf"([\w.$]*)\b{FIELD}\b(\s*:)?")
 _INCLUDED = re.compile(r"""\b(?:include|template)\s+("[^"]*"|\S+)""")
 _DEFINED = re.compile(r"""\bdefine\s+("[^"]*")""")
+_REQUIREMENTS = "requirements.yaml"  # the dependencies of a chart of apiVersion v1
 # A template that reads other files, or text of the values as a template, may read any value.
 _READS_ALL = re.compile(r"\.Files\b|\btpl\b")
 
@@ -63,7 +64,13 @@ class Chart:
 
 
 def read_chart(file: str, read_file: Callable[[str], str | None]) -> Chart | None:
-    """Return the chart in whose folder a file lies; None if there is none with templates, or they cannot be read."""
+    """
+    Return the chart in whose folder a file lies, which may be its values.
+
+    None if there is none with templates, or they cannot be read, or the file is a schema of values.
+    """
+    if file.endswith(".schema.json"):
+        return None
     folder = os.path.dirname(file)
     described = read_file(os.path.join(folder, CHART))
     templates = [*_files_below(os.path.join(folder, "templates"))] if described is not None else []
@@ -71,15 +78,21 @@ def read_chart(file: str, read_file: Callable[[str], str | None]) -> Chart | Non
     if not texts or any(text is None for text in texts):
         return None
     try:
-        chart = as_mapping(next(iter(read_documents(described or "", [])), None))
+        others = {*_names_needed(described or ""), *_names_needed(read_file(os.path.join(folder, _REQUIREMENTS)) or "")}
     except DocumentError:
         return None
-    names = (
-        as_mapping(needed).get(name) for needed in as_list(chart.get("dependencies")) for name in ("name", "alias")
-    )
-    unpacked = os.path.join(folder, "charts")
-    others = {*map(str, names), *(os.listdir(unpacked) if os.path.isdir(unpacked) else ())}
+    charts = os.path.join(folder, "charts")
+    for name in os.listdir(charts) if os.path.isdir(charts) else ():
+        # The name of an archive is NAME-VERSION.tgz, and both may have dashes.
+        others |= {name, *(name[: dash.start()] for dash in re.finditer("-", name) if name.endswith(".tgz"))}
     return Chart(_COMMENT.sub("", "\n".join(text for text in texts if text)), frozenset(others))
+
+
+def _names_needed(text: str) -> Iterator[str]:
+    """Yield the names under which values go to the charts that a Chart.yaml or requirements.yaml depends on."""
+    described = as_mapping(next(iter(read_documents(text, [])), None))
+    for needed in as_list(described.get("dependencies")):
+        yield from (str(as_mapping(needed).get(field)) for field in ("name", "alias"))
 
 
 def _files_below(folder: str) -> Iterator[str]:

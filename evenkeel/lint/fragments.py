@@ -231,10 +231,20 @@ def has_constraints(text: str) -> bool:
 
 
 def unread_by(chart: Chart | None, parts: Iterable[Fragment | TextWithin]) -> Sequence[FieldPath]:
-    """Return the paths of those values that no template of the chart reads."""
+    """
+    Return the paths of those values that no template of the chart reads.
+
+    A file of another tool has values of other charts below a field: fleet.yaml, helmfile.yaml and devspace.yaml below
+    `values`, kustomization.yaml below `valuesInline`.  A file with a list at the top has no values.
+    """
     in_field = (part.path for part in parts if part.values and FIELD in part.path)
     paths = dict.fromkeys(path[: path.index(FIELD) + 1] for path in in_field)
-    return [path for path in paths if chart is not None and not chart.reads(path)]
+    own = (path for path in paths if isinstance(path[0], str) and not any(map(_is_for_another_chart, path)))
+    return [path for path in own if chart is not None and not chart.reads(path)]
+
+
+def _is_for_another_chart(name: str | int) -> bool:
+    return str(name) in ("values", "valuesInline")
 
 
 def unread_value(path: FieldPath, setting: RuleSetting) -> Finding:

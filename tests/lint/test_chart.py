@@ -58,6 +58,55 @@ def test_a_chart_that_it_depends_on_reads_the_values_under_its_name(chart, neede
     assert (False, True) == tuple(map(found.reads, (TOP, WEB)))
 
 
+@pytest.mark.parametrize("needed", ["{name: web}", "{name: b, alias: web}"])
+def test_dependencies_may_be_in_a_file_of_their_own(chart, tmp_path, needed):
+    (tmp_path / "requirements.yaml").write_text(f"dependencies: [{needed}]")
+
+    assert (False, True) == tuple(map(chart("a").reads, (TOP, WEB)))
+
+
+@pytest.mark.parametrize("packed", ["web-8.0.0.tgz", "web-v1.0.0-rc-2.tgz", "web"])
+def test_a_chart_within_reads_the_values_under_its_name(chart, tmp_path, packed):
+    (tmp_path / "charts").mkdir()
+    (tmp_path / "charts" / packed).touch()
+    (tmp_path / "charts" / "redis-ha-1.0.0.tgz").touch()
+    found = chart("a")
+
+    assert (False, True) == tuple(map(found.reads, (TOP, WEB)))
+    assert found.reads(("redis-ha", FIELD))
+    assert not found.reads(("redis-ha-1", FIELD))
+
+
+LIST = "topologySpreadConstraints: [{maxSkew: 1}]"
+OF_OTHERS = [
+    ("fleet.yaml", f"helm: {{values: {{{LIST}}}}}"),
+    ("fleet.yaml", f"targetCustomizations: [{{helm: {{values: {{web: {{{LIST}}}}}}}}}]"),
+    ("helmfile.yaml", f"releases: [{{chart: pg, values: [{{primary: {{{LIST}}}}}]}}]"),
+    ("devspace.yaml", f"deployments: {{web: {{helm: {{values: {{{LIST}}}}}}}}}"),
+    ("kustomization.yaml", f"helmCharts: [{{name: pg, valuesInline: {{{LIST}}}}}]"),
+    ("playbook.yaml", f"[{{hosts: all, vars: {{{LIST}}}}}]"),
+    ("values.schema.json", f'{{"$defs": {{{LIST}}}}}'),
+    ("values.schema.json", f"properties: {{web: {{{LIST}}}}}"),
+]
+
+
+@pytest.mark.parametrize(("file", "text"), OF_OTHERS)
+def test_what_another_tool_reads_is_no_value_of_the_chart(chart, tmp_path, file, text):
+    chart("a")
+    (tmp_path / file).write_text(text)
+
+    assert [] == judge_file(file, terms(), FileReader()).found
+
+
+@pytest.mark.parametrize("file", ["values.yaml", "values-prod.yaml", "prod-values.yml", "values.json", "prod.yaml"])
+def test_values_may_be_in_any_file_of_the_chart(chart, tmp_path, file):
+    chart("a")
+    (tmp_path / file).write_text(f"web: [{{{LIST}}}]")
+
+    (found,) = judge_file(file, terms(), FileReader()).found
+    assert ("web", 0, FIELD) == found.finding.path
+
+
 def test_where_there_is_no_chart_nothing_is_known(chart, tmp_path):
     chart("a")
     (tmp_path / "templates" / "a.yaml").unlink()
