@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.rules.judged import HARD_HOST, findings, said, shown, stateful
-from tests.support.build import constraint, snapshot, term, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, snapshot, term, workload
 from webhook.findings.neighbours import Neighbours, as_other
 from webhook.kubernetes.workload import parse_workloads
+from webhook.spread.cluster_view import ClusterView
 
 BOTH = {"app": "web", "role": "a"}
 
@@ -96,6 +97,30 @@ class TestSkewNeverBinds:
 
         assert [self.FOUND] == in_cluster(asking) == in_cluster(asking, elsewhere)
         assert [self.FOUND] * found == in_cluster(asking, beside)
+
+    @pytest.mark.parametrize(("max_skew", "looks"), [(1, 0), (6, 1)])
+    @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
+    def test_controllers_are_looked_through_once_and_only_where_they_matter(self, monkeypatch, kind, max_skew, looks):
+        """A namespace may have thousands, and an object thousands of constraints."""
+        namespaces = []
+
+        def controllers_in(view, namespace):
+            namespaces.append(namespace)
+            return ()
+
+        monkeypatch.setattr(ClusterView, "controllers_in", controllers_in)
+        labels = {"app": "web", "a": "", "b": "", "c": ""}
+        selectors = [{"matchLabels": {"app": "web", key: ""}} for key in "abc"]
+        constraints = [
+            constraint(topologyKey=key, maxSkew=max_skew, labelSelector=selector)
+            for selector in selectors
+            for key in (HOSTNAME, ZONE)
+        ]
+        asking = workload(kind, *constraints, labels=labels, spec={"replicas": 6})
+
+        shown(asking, snapshot=snapshot(asking))
+
+        assert ["shop"] * looks == namespaces
 
     def test_its_own_replica_sets_are_no_others(self):
         asking = workload("Deployment", constraint(maxSkew=9), spec={"replicas": 3})

@@ -221,27 +221,36 @@ class Subject:
     def _counts_only_own(self, constraint: Constraint) -> bool:
         """
         Return whether the constraint's selector asks for all that the workload's own selector does, and no controller
-        of the cluster has a selector as wide.
+        of the cluster shares these labels.
 
         Among manifests app.kubernetes.io/name is enough, because Helm's charts select by it.
         """
         own, asked = _comparable(self.workload_selector), _comparable(constraint.selector)
+        asks_for_own = bool(own) and own <= asked
         by_name = any((requirement.key, requirement.operator) == (APPLICATION_NAME, EQUALS) for requirement in asked)
-        asks_for_own = (bool(own) and own <= asked) or (by_name and self.others is not None)
-        return asks_for_own and not self._counts_pods_of_controller(constraint)
+        if not asks_for_own and not (by_name and self.others is not None):
+            return False
+        if not REVISIONS.isdisjoint(constraint.match_label_keys):
+            return True
+        return not (self._own_is_shared if asks_for_own else self._is_shared(constraint.selector))
 
-    def _counts_pods_of_controller(self, constraint: Constraint) -> bool:
-        """Return whether another controller of the cluster may have Pods that the constraint counts."""
-        if self.snapshot is None or not REVISIONS.isdisjoint(constraint.match_label_keys):
+    @cached_property
+    def _own_is_shared(self) -> bool:
+        """Whether another controller shares its own selector; asked once, however many constraints there are."""
+        return self._is_shared(self.workload_selector)
+
+    def _is_shared(self, selector: Selector) -> bool:
+        """Return whether another controller of the cluster may have Pods with these labels, or have its Pods."""
+        if self.snapshot is None:
             return False
         workload = self.workload
         own = (workload.kind.api_version, workload.kind.kind, workload.name)
         for controller in self.snapshot.controllers_in(workload.namespace):
-            selector = controller.selector
+            other = controller.selector
             # Each Deployment is there beside its ReplicaSets.
-            if controller[:3] == own or selector is None or selector.empty or TEMPLATE_HASH in selector.keys:
+            if controller[:3] == own or other is None or other.empty or TEMPLATE_HASH in other.keys:
                 continue
-            if selector.matches(workload.labels) or selector.implies(constraint.selector):
+            if other.matches(workload.labels) or other.implies(selector):
                 return True
         return False
 

@@ -66,6 +66,8 @@ def _may_bar(subject: Subject, constraint: Constraint) -> bool:
     """Return whether there may be more Pods than one domain takes while another one is empty."""
     workload = subject.workload
     if constraint.topology_key == HOSTNAME:
+        if (workload.most_replicas or 0) > constraint.max_skew:
+            return True  # Whether it counts others besides does not matter, and takes long to tell.
         counted = subject.counted(constraint)
         if counted.others is None and workload.is_pod and subject.others is not None:  # A Pod alone among manifests.
             return subject.snapshot is not None and subject.snapshot.knows_pods
