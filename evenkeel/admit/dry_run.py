@@ -20,10 +20,9 @@ from webhook.kubernetes.fields import as_list, as_mapping, children, pointer_par
 from webhook.kubernetes.kinds import CONSTRAINTS_PATH, FIELD, Kind, find_kinds
 from webhook.kubernetes.labels import labels_of
 from webhook.kubernetes.names import TOPOLOGY_LABELS
-from webhook.spread.constraint import as_stored
+from webhook.spread.constraint import FIELDS, IN_SELECTOR, as_stored
 
 NEW_UID = "new"
-_OWN_FIELDS = ("topologyKey", "whenUnsatisfiable", "maxSkew")
 
 
 class Applied(NamedTuple):
@@ -169,7 +168,10 @@ def _holds_constraints(value: object) -> bool:
 
 def is_constraint(value: object) -> bool:
     """Return whether a value has a field of a constraint; the schema of constraints has objects in place of values."""
-    return isinstance(value, dict) and any(isinstance(value.get(name), str | int) for name in _OWN_FIELDS)
+    if not isinstance(value, dict):
+        return False
+    has_selector = not IN_SELECTOR.isdisjoint(as_mapping(value.get("labelSelector")))
+    return has_selector or any(isinstance(value.get(name), str | int | list) for name in FIELDS)
 
 
 def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:

@@ -25,7 +25,7 @@ from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, pointer_
 from webhook.kubernetes.kinds import EACH, FIELD, Kind, Kinds
 from webhook.kubernetes.likeness import nearest
 from webhook.kubernetes.workload import Workload, parse_workloads
-from webhook.spread.constraint import Reading, read_constraints
+from webhook.spread.constraint import FIELDS, Reading, read_constraints
 
 _SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
 _PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
@@ -184,14 +184,17 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
             members = value.items()
         elif isinstance(value, list):
             members = enumerate(value)
+        is_judged = FIELD in above and is_constraint(value)
         for name, member in members:
+            if is_judged and name in FIELDS:
+                continue
             member_path: FieldPath = (*above, name)
             in_field = FIELD in member_path
             if isinstance(member, list) and (name == FIELD or (in_field and any(map(is_constraint, member)))):
                 yield Fragment(member_path, member, values=True)
-            elif in_field and is_constraint(member):
+            elif in_field and is_constraint(member) and not isinstance(value, list):
                 yield Fragment(member_path, [member], (0,), values=True)
-            elif isinstance(member, str):
+            if isinstance(member, str):
                 if name == FIELD or (FIELD in member and (every_text or has_constraints(member))):
                     yield TextWithin(member_path, member)
             elif isinstance(member, dict | list):

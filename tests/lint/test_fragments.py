@@ -79,6 +79,29 @@ VALUES = [
         at_field({"enabled": True, "whenUnsatisfiable": "DoNotScedule", "nodeAffinityPolicy": "Honr", "maxSkew": 1}),
         [f"{AT_WEB}.nodeAffinityPolicy invalid-constraint", f"{AT_WEB}.whenUnsatisfiable invalid-constraint"],
     ),
+    Case(
+        "an object in one",
+        at_field({"enabled": True, "maxSkew": 1, "zone": {"maxSkew": 0, "deep": {"nodeTaintsPolicy": "Honr"}}}),
+        [
+            f"{AT_WEB}.zone.maxSkew invalid-constraint",
+            f"{AT_WEB}.zone.deep.nodeTaintsPolicy invalid-constraint",
+        ],
+    ),
+    Case(
+        "a list in one", at_field(GOOD | {"more": [{"maxSkew": 0}]}), [f"{AT_WEB}.more[0].maxSkew invalid-constraint"]
+    ),
+    Case(
+        "an object in a list", values(maxSkew=1, zone={"maxSkew": 0}), [f"{AT_WEB}[0].zone.maxSkew invalid-constraint"]
+    ),
+    Case("lists in a list", at_field([[{"maxSkew": 0}]]), [f"{AT_WEB}[0][0].maxSkew invalid-constraint"]),
+    Case(
+        "labels like fields",
+        at_field({"labelSelector": {"matchLabels": {"maxSkew": "0", "whenUnsatisfiable": "no"}}}),
+        [],
+    ),
+    Case(
+        "another field", at_field({"nodeAffinityPolicy": "Honr"}), [f"{AT_WEB}.nodeAffinityPolicy invalid-constraint"]
+    ),
     Case("a typo of a field", at_field({"maxSkews": 0, "topologyKey": "zone"}), [f"{AT_WEB}.maxSkews unknown-field"]),
     Case("a key that is not set in a list", values(topologyKey=""), [f"{AT_WEB}[0].topologyKey invalid-constraint"]),
     Case("objects by name", at_field({"zone": GOOD, "host": GOOD | {"topologyKey": "host"}}), []),
@@ -194,6 +217,22 @@ PATCHES = [
 @pytest.mark.parametrize("case", [*VALUES, *PATCHES], ids=lambda case: case.name)
 def test_it_is_said_of(case):
     assert case.finds == found(case.document)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ({"nodeTaintsPolicy": "Honor"}, 1),
+        ({"labelSelector": {"matchLabels": {"a": "b"}}}, 1),
+        ({"matchLabelKeys": ["a"]}, 1),
+        ({"maxSkew": 1, "zone": {"minDomains": 2}, "host": {"enabled": True}}, 2),
+        ([GOOD, {**GOOD, "more": GOOD}], 2),
+        ({"zone": {"maxSkew": {"type": "integer"}, "labelSelector": {"properties": {"matchLabels": {}}}}}, 0),
+        ({"enabled": True}, 0),
+    ],
+)
+def test_each_object_and_list_with_fields_of_a_constraint_counts(value, number):
+    assert number == len([*fragments_in(at_field(value), every_text=False)])
 
 
 def test_operations_are_judged_beside_what_is_none():

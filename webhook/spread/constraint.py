@@ -28,7 +28,7 @@ from webhook.spread.selectors import (
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR, IGNORE = "Honor", "Ignore"
 ACTIONS, POLICIES = (HARD, SOFT), (HONOR, IGNORE)
-_FIELDS = frozenset(
+FIELDS = frozenset(
     {
         "maxSkew",
         "topologyKey",
@@ -245,8 +245,8 @@ def _unknown_fields(raw: object) -> list[UnknownField]:
     for i, constraint in enumerate(raw if isinstance(raw, list) else ()):
         if not isinstance(constraint, dict):
             continue
-        if not constraint.keys() <= _FIELDS:
-            unknown += _unknown_in(constraint, _FIELDS, (i,))
+        if not constraint.keys() <= FIELDS:
+            unknown += _unknown_in(constraint, FIELDS, (i,))
         selector = constraint.get("labelSelector")
         if not isinstance(selector, dict):
             continue
