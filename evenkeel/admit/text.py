@@ -65,7 +65,7 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
 def _fixes(applied: Applied) -> Iterator[str]:
     """Yield, for each error, the object and the field, and below them what to write."""
     about = ObjectRef.of(applied.obj)
-    for field, fix in _fields_to_fix(applied):
+    for field, fix in dict.fromkeys(_fields_to_fix(applied)):  # two errors of a field may have one fix
         yield one_line(f"  {about}: {field}", LINE_LIMIT)
         yield one_line(f"    {fix}", LINE_LIMIT)
 

@@ -284,6 +284,38 @@ def test_a_wrong_type_is_refused_before_the_webhook_is_asked(run):
     assert ['    put "- " before maxSkew, so that it is a list'] == out.splitlines()[2:]
 
 
+@pytest.mark.parametrize(
+    ("written", "fix"),
+    [
+        ({"web": constraint()}, "replace `web:` by a dash, so that it is a list"),
+        (
+            {"web": constraint(), "x-y": constraint()},
+            "replace `web:` and each name after it by a dash, so that it is a list",
+        ),
+        ({"labelSelector": {}, "maxSkew": 1}, 'put "- " before labelSelector, so that it is a list'),
+        ({"enabled": True, **constraint()}, "write a list, each item after a dash"),
+        ({"web": [constraint()]}, "write a list, each item after a dash"),
+        ({"a b": constraint()}, "write a list, each item after a dash"),
+        ({"web": {"enabled": True}}, "write a list, each item after a dash"),
+    ],
+)
+def test_what_is_no_list_becomes_one(run, written, fix):
+    named = workload("Deployment")
+    named["spec"]["template"]["spec"]["topologySpreadConstraints"] = written
+
+    assert f"    {fix}" == run("admit -f new", new=named).out.splitlines()[-1]
+
+
+def test_a_fix_is_printed_once(run):
+    listed = workload("Deployment")
+    listed["spec"]["template"]["spec"]["topologySpreadConstraints"] = [
+        constraint(matchLabelKeys=["app", "app"], labelSelector={"matchLabels": {"app": "web"}})
+    ]
+    lines = run("admit -f new", new=listed).out.splitlines()
+
+    assert 1 == lines.count("    remove the key from matchLabelKeys or from labelSelector")
+
+
 def test_a_folder_is_admitted_file_by_file(run, tmp_path):
     (tmp_path / "apps" / "deep").mkdir(parents=True)
     files = {"apps/a.yaml": WARNED, "apps/deep/b.yaml": DENIED, "apps/notes.txt": "no manifest"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from webhook.kubernetes.fields import (
 from webhook.kubernetes.labels import label_key_errors, label_value_errors, wanted_instead
 from webhook.kubernetes.likeness import nearest
 from webhook.kubernetes.reader import brief
-from webhook.spread.constraint import ACTIONS, HARD, POLICIES, Constraint
+from webhook.spread.constraint import ACTIONS, FIELDS, HARD, POLICIES, Constraint
 from webhook.spread.selectors import OPERATORS
 from webhook.spread.validation import IN_BOTH, REPEATED, errors_in, on_stored_pod, shown_path, validate
 
@@ -210,11 +210,23 @@ def _cause(error: FieldError, subject: Subject, repairs: Repairs) -> Cause:
     elif (type_, what) == (REQUIRED, "topologyKey"):
         fix = repairs.of_absent_key(_constraint(path, subject))
     elif path == subject.workload.path and isinstance(error.value, dict) and error.value:
-        first_field = next(iter(error.value))
-        fix = f'put "- " before {first_field}, so that it is a list' if str(first_field).isalnum() else fix
+        fix = _as_list(error.value, fix)
     elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)
     return Cause(path, message, value, wanted, fix, edit, extents=(0,))
+
+
+def _as_list(written: Mapping[str, object], fix: str) -> str:
+    """Return how to make a list of a constraint, or of constraints by name; `fix` for anything else."""
+    first_field = str(next(iter(written)))
+    if first_field in FIELDS:
+        return f'put "- " before {first_field}, so that it is a list'
+    by_name = all(isinstance(value, dict) and not FIELDS.isdisjoint(value) for value in written.values())
+    if not by_name or not first_field.replace("-", "").isalnum():
+        return fix
+    if len(written) == 1:
+        return f"replace `{first_field}:` by a dash, so that it is a list"
+    return f"replace `{first_field}:` and each name after it by a dash, so that it is a list"
 
 
 def _constraint(path: FieldPath, subject: Subject) -> Constraint:
