@@ -6,6 +6,7 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,15 +28,18 @@ from webhook.kubernetes.likeness import nearest
 from webhook.kubernetes.workload import Workload, parse_workloads
 from webhook.spread.constraint import FIELDS, Reading, read_constraints
 
-_SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
+_SCHEMA_OF_RESOURCE, _PROPERTIES = "openAPIV3Schema", "properties"  # in a CustomResourceDefinition
+_SCHEMA = frozenset({_SCHEMA_OF_RESOURCE, _PROPERTIES})
 _PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
 # Fields with values that are wrong whatever the other fields are, and whatever a template reads beside them.
 _WRONG_ANYWHERE = frozenset({"maxSkew", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy"})
 UNKNOWN_FIELD, INVALID_CONSTRAINT = "unknown-field", "invalid-constraint"
-# The field with a value, at the beginning of a line of YAML, or in quotes as JSON has it, also within another text.
-_FIELD_IN_TEXT = re.compile(
-    rf"""(?:^[ \t]*(?:- )?|[{{,][ \t\r\n]*\\?"){FIELD}\\?["']?[ \t]*:(?![ \t]*(?:\[\]|\{{\}}|null))""", re.MULTILINE
-)
+_COLON, _EMPTY = r"""\\?["']?[ \t]*:""", r"[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|null\b|~)"
+_FIELD_WITH_VALUE = re.compile(rf"{FIELD}{_COLON}(?!{_EMPTY})")
+_FIELD_IN_TEXT = re.compile(rf"{FIELD}(?!\w)(?!{_COLON}{_EMPTY})")  # also without a value, as in a path
+_COMMENT = re.compile(r"""^([^"'\n]*?)(?<!\S)#.*""", re.MULTILINE)  # behind a quote, # may be part of a text
+_DESCRIPTION = "description"
+_BASE64 = {"Secret": "data", "ConfigMap": "binaryData"}  # the members that a kind encodes
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
 _CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
 _FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
@@ -195,7 +199,8 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
             elif in_field and is_constraint(member) and not isinstance(value, list):
                 yield Fragment(member_path, [member], (0,), values=True)
             if isinstance(member, str):
-                if name == FIELD or (FIELD in member and (every_text or has_constraints(member))):
+                may_hold = every_text or (name != _DESCRIPTION and has_constraints(member))
+                if name == FIELD or (FIELD in member and may_hold):
                     yield TextWithin(member_path, member)
             elif isinstance(member, dict | list):
                 unvisited.append((member_path, member))
@@ -228,9 +233,54 @@ def _unlisted(
             yield finding, finding._replace(severity=milder, path=fragment.path, edit=None)
 
 
-def has_constraints(text: str) -> bool:
-    """Return whether a text has the field and a value for it, and does not only mention it."""
-    return _FIELD_IN_TEXT.search(text) is not None
+def has_constraints(text: str, field: re.Pattern[str] = _FIELD_WITH_VALUE) -> bool:
+    """Return whether a text has the field outside comments, and not only with an empty value."""
+    return FIELD in text and field.search(_COMMENT.sub(r"\1", text)) is not None
+
+
+def names_field(value: object, is_object: bool = True) -> bool:
+    """
+    Return whether a text, or a key with a value, names the field; a text outside an object only with a value.
+
+    Schemas and descriptions only describe it, and JSON patches that remove or test it bring no constraints.
+    """
+    unvisited, in_text = [value], _FIELD_IN_TEXT if is_object else _FIELD_WITH_VALUE
+    while unvisited:
+        value = unvisited.pop()
+        if isinstance(value, list):
+            unvisited += value
+        elif isinstance(value, str) and has_constraints(value, in_text):
+            return True
+        elif isinstance(value, dict) and not (_is_operation(value) and _adds_nothing(value)):
+            for name, member in value.items():
+                if name in (_SCHEMA_OF_RESOURCE, _DESCRIPTION) or member in (None, "", [], {}):
+                    continue
+                if has_constraints(str(name), _FIELD_IN_TEXT):
+                    return True
+                is_schema = name == _PROPERTIES and isinstance(member, dict) and isinstance(member.get(FIELD), dict)
+                unvisited.append({**member, FIELD: None} if is_schema else member)
+    return False
+
+
+def _adds_nothing(operation: Mapping[str, object]) -> bool:
+    return operation["op"] not in ("add", "replace") or _in_schema(pointer_parts(str(operation["path"])))
+
+
+def decoded(obj: Mapping[str, object]) -> Mapping[str, object]:
+    """Return an object with the texts that it holds as base64."""
+    name = _BASE64.get(str(obj.get("kind")), "")
+    encoded = obj.get(name)
+    if not isinstance(encoded, dict):
+        return obj
+    return {**obj, name: {key: _from_base64(value) for key, value in encoded.items()}}
+
+
+def _from_base64(value: object) -> object:
+    """Return the text, or the value itself if it is not base64."""
+    try:
+        return base64.b64decode(value).decode("utf-8", "replace") if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def unread_by(chart: Chart | None, parts: Iterable[Fragment | TextWithin]) -> Sequence[FieldPath]:

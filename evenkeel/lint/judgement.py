@@ -14,10 +14,11 @@ from evenkeel.lint.fragments import (
     UNKNOWN_FIELD,
     Fragment,
     TextWithin,
+    decoded,
     findings_on,
     fragments_in,
     fragments_of,
-    has_constraints,
+    names_field,
     unread_by,
     unread_value,
 )
@@ -64,7 +65,7 @@ from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
 from webhook.kubernetes.documents import read_documents
-from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, texts_within, value_at, with_value
+from webhook.kubernetes.fields import FieldPath, as_mapping, path_text, value_at, with_value
 from webhook.kubernetes.kinds import FIELD, NAMESPACE, Kind, Kinds, find_kinds
 from webhook.kubernetes.names import SKIP_LABEL
 from webhook.kubernetes.references import ObjectRef
@@ -205,6 +206,8 @@ class _File:
                     every_text = True
                 if chunk.may_have_constraints:
                     document_parts = [*fragments_in(obj, every_text)]
+                    if not document_parts and not chunk.within and names_field(obj, is_object=ref is not None):
+                        self._note_text(chunk, "text with constraints", ref)
                     if ref is None and not chunk.within:
                         unread = self._unread(document_parts)
                         unlocated += (part._replace(document=number, path=path) for part in unread)
@@ -220,7 +223,7 @@ class _File:
             self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
         if chunk.within:
             for _ in texts:
-                self._note(chunk, KIND_NOT_JUDGED, "text within a text with constraints", "not judged", OF_TEXT)
+                self._note_text(chunk, "text within a text with constraints", carrier)
         elif texts:
             self._judge_texts(chunk, texts)
 
@@ -240,6 +243,7 @@ class _File:
         for number, path, text, carrier in texts:
             whole = chunk.inside(roots[number].spans_to(path)[-1], text)
             for inner in map(whole.part, chunks(text)):
+                counted, noted = self.result.places, len(self.result.notes)
                 try:
                     documents = read_documents(inner.text, [])
                 except DocumentError as error:
@@ -251,6 +255,10 @@ class _File:
                     self._judge_lists(inner, documents, carrier)
                 else:
                     self._judge_chunk(inner, documents, [], carrier)
+                if (counted, noted) == (self.result.places, len(self.result.notes)) and any(
+                    names_field({path[-1]: document}) for document in documents
+                ):
+                    self._note_text(inner, "text with constraints", carrier)
 
     def _judge_lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
         """Judge lists of constraints."""
@@ -285,6 +293,10 @@ class _File:
         if why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE, SKIPPED_NAMESPACE, OWNED):
             self._passed_over += 1
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
+
+    def _note_text(self, chunk: Chunk, what: str, carrier: ObjectRef | None) -> None:
+        advice = advice_for_kind(carrier.kind) if carrier is not None and has_values(carrier.kind) else OF_TEXT
+        self._note(chunk, KIND_NOT_JUDGED, what, "not judged", advice)
 
     def _may_be_judged(
         self, chunk: Chunk, obj: Mapping[str, object], path: FieldPath, twice: Sequence[Repeated]
@@ -335,8 +347,7 @@ class _File:
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:
             yield from self._switches_of_namespace(written, chunk)
-            if chunk.may_have_constraints:
-                self._note_unknown_kind(chunk, obj)
+            self._note_unknown_kind(chunk, obj)
             if (autoscaler := read_autoscaler(obj, terms.namespace)) is not None:
                 self._autoscalers.append(autoscaler)
             return
@@ -412,9 +423,12 @@ class _File:
     def _note_unknown_kind(self, chunk: Chunk, obj: Mapping[str, object]) -> None:
         """Note that an object of a kind that is not known has constraints."""
         what = f"{obj['apiVersion']} {obj['kind']} with constraints"
+        readable = decoded(obj)
+        if not (chunk.may_have_constraints or readable is not obj):
+            return
         if mentions_constraints(obj):
             self._note(chunk, KIND_NOT_JUDGED, what, "not judged", advice_for_kind(str(obj["kind"])))
-        elif _has_text_with_constraints(obj):
+        elif obj["kind"] != CRD and names_field({name: readable[name] for name in readable if name != "metadata"}):
             self._note(chunk, KIND_NOT_JUDGED, f"{what} in a text", "not judged", OF_TEXT)
 
     def _note_other_places(
@@ -529,12 +543,6 @@ class _File:
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("apiVersion", "kind"))
-
-
-def _has_text_with_constraints(obj: Mapping[str, object]) -> bool:
-    """Return whether an object, such as a ConfigMap, has a text with constraints; texts of a CRD only describe them."""
-    members = (member for name, member in obj.items() if name != "metadata" and obj["kind"] != CRD)
-    return any(has_constraints(text) for member in members for text in texts_within(member))
 
 
 def _is_below(path: FieldPath, parents: Sequence[FieldPath]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import NamedTuple
@@ -502,7 +503,7 @@ def test_a_comment_within_a_text_suppresses_there():
     [
         (kustomization("topologySpreadConstraints: [a: b"), "kustomization.yaml", UNREAD),
         (kustomization("topologySpreadConstraints: [{{ .a }}: b]]"), "kustomization.yaml", UNRENDERED_TEMPLATE),
-        ("run: |\n  echo topologySpreadConstraints: [a: b", "a.yaml", None),
+        ("run: |\n  echo topologySpreadConstraints: [a: b", "a.yaml", UNREAD),
         ("topologySpreadConstraints: []", "a.yaml", None),
     ],
 )
@@ -605,6 +606,14 @@ HELM_RELEASE = {
     "spec": {"values": {"a": f"b: |\n  {FIELD}:\n  - maxSkew: 1"}},
 }
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": f"{FIELD}: [1]"}}
+IN_BASE64 = base64.b64encode(f"{FIELD}:\n- maxSkew: 0".encode()).decode()
+PARAMETER = {"name": f"{FIELD}[0].maxSkew", "value": "0"}
+PARAMETERS_OF_ARGO = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "Application",
+    "metadata": {"name": "a"},
+    "spec": {"source": {"helm": {"parameters": [PARAMETER]}}},
+}
 COUNTED = [
     ("none", json.dumps(workload("Deployment")), (0, 0, 0)),
     ("two", f"{HARMLESS}\n---\n{WEB}{KEYS}", (2, 2, 0)),
@@ -619,7 +628,27 @@ COUNTED = [
     ("an object of a controller", json.dumps(MADE), (1, 0, 0)),
     ("a namespace with the label skip", f"{json.dumps(namespace(**{SKIP_LABEL: 'true'}))}\n---\n{HARMLESS}", (1, 0, 0)),
     ("a text of another kind", json.dumps(CONFIG_MAP), (1, 0, 0)),
-    ("a word in a text", json.dumps(CONFIG_MAP | {"data": {"a": f"see {FIELD}"}}), (0, 0, 0)),
+    ("a word in a text", json.dumps(CONFIG_MAP | {"data": {"a": f"see {FIELD}"}}), (1, 0, 0)),
+    ("a comment", json.dumps(CONFIG_MAP | {"data": {"a": f"a: 1 # {FIELD}: [1]\n# {FIELD}: [1]"}}), (0, 0, 0)),
+    ("behind a # in quotes", json.dumps(CONFIG_MAP | {"data": {"a": f'{{"a": " # ", "{FIELD}": [1]}}'}}), (1, 0, 0)),
+    ("a text in braces", json.dumps(CONFIG_MAP | {"data": {"a": f"web: {{{FIELD}: [1]}}"}}), (1, 0, 0)),
+    ("a key in quotes", json.dumps(CONFIG_MAP | {"data": {"a": f'web:\n  "{FIELD}":\n  - 1'}}), (1, 0, 0)),
+    ("a key of data", json.dumps(CONFIG_MAP | {"data": {FIELD: "- maxSkew: 0"}}), (1, 0, 0)),
+    ("an empty key of data", json.dumps(CONFIG_MAP | {"data": {FIELD: ""}}), (0, 0, 0)),
+    ("another word", json.dumps(CONFIG_MAP | {"data": {f"{FIELD}Enabled": "1"}}), (0, 0, 0)),
+    ("a path of a JSON patch", json.dumps(CONFIG_MAP | {"data": {"a": f"- op: add\n  path: /a/{FIELD}/-"}}), (1, 0, 0)),
+    ("base64", json.dumps(CONFIG_MAP | {"kind": "Secret", "data": {"a": IN_BASE64, "b": 1, "c": "!"}}), (1, 0, 0)),
+    ("binary data", json.dumps(CONFIG_MAP | {"data": {}, "binaryData": {"a": IN_BASE64}}), (1, 0, 0)),
+    ("no base64", json.dumps(CONFIG_MAP | {"data": {}, "binaryData": {"a": "a", "b": {}}}), (0, 0, 0)),
+    ("a parameter of Helm", json.dumps(PARAMETERS_OF_ARGO), (1, 0, 0)),
+    ("a text in braces in values", f"extra: |\n  spec: {{{FIELD}: [{{maxSkew: 0}}]}}", (1, 0, 1)),
+    ("a word in a document", f"extra: 'see {FIELD}[0].maxSkew: 1'", (0, 0, 0)),
+    ("a comment in values", f"extra: |\n  # {FIELD}: [1]\n  a: 1 # {FIELD}", (0, 0, 0)),
+    ("a key in values", f"web: {{'{FIELD}[0].maxSkew': 0}}", (1, 0, 0)),
+    ("a word in place of a list", f"{FIELD}: x", (1, 0, 0)),
+    ("a schema", f"properties: {{{FIELD}: {{type: array, description: the {FIELD}}}}}", (0, 0, 0)),
+    ("a patch that removes", f"[{{op: remove, path: /spec/{FIELD}}}]", (0, 0, 0)),
+    ("a patch of a text", f"[{{op: add, path: /data/a, value: '{FIELD}: [1]'}}]", (1, 0, 0)),
     (
         "a text in metadata",
         json.dumps({"apiVersion": "v1", "kind": "Thing", "metadata": {"a": f"{FIELD}: [1]"}}),
