@@ -41,7 +41,7 @@ from evenkeel.lint.configuration import (
 )
 from evenkeel.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
 from evenkeel.lint.gitignore import Ignore, parse_gitignore
-from evenkeel.lint.openshift import with_openshift
+from evenkeel.lint.openshift import with_monitoring
 from evenkeel.lint.other_files import OtherFiles
 from evenkeel.lint.overlays import Overlays
 from evenkeel.lint.results import JudgedFile, LintSummary
@@ -282,7 +282,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     source = sources.source(args)
     features = _features(args, source)
     policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
-    policy = replace(policy, kinds=with_openshift(policy.kinds))
+    policy = replace(policy, kinds=with_monitoring(policy.kinds))
     if args.policy:  # a policy on the command line wins over the configuration
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
     policy = _with_severities(policy, in_file, f"{configured.file}: rules.")

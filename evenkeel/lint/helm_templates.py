@@ -132,11 +132,12 @@ def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
     """Return whether an object lacks what the API server demands of its kind, and so is to be merged into another."""
     if workload.is_pod or not workload.in_template:
         return False
-    if workload.kind.from_policy or workload.kind.operator is not None:
+    kind = workload.kind
+    if not kind.labels_known or (kind.from_policy and kind.operator is None):
         return False  # the operator of a custom resource may fill in what is missing
     spec = as_mapping(obj.get("spec"))
-    tied = workload.kind.kind in _TIED_BY_SELECTOR
-    if (tied and spec.get("selector") is None) or (workload.kind.kind == "CronJob" and spec.get("schedule") is None):
+    tied = kind.kind in _TIED_BY_SELECTOR
+    if (tied and spec.get("selector") is None) or (kind.kind == "CronJob" and spec.get("schedule") is None):
         return True
     containers = as_list(as_mapping(workload.pod_spec).get("containers"))
     return not workload.labels and ((tied and not workload.selector) or not containers)
@@ -176,6 +177,6 @@ def _further_without_labels(further: FurtherKinds, api_version: str, kind: str) 
 def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:
     for kind in kinds:
         path = kind.constraints if kind.template is None else (*kind.template, "spec", FIELD)
-        operator = kind.operator and kind.operator._replace(gives=())
+        operator = kind.operator._replace(gives=()) if kind.operator and not kind.labels_known else None
         built_in = kind.built_in and kind.template is None
         yield replace(kind, template=None, constraints=path, replicas=None, built_in=built_in, operator=operator)

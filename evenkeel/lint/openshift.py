@@ -1,4 +1,4 @@
-"""OpenShift's own kinds in files: DeploymentConfig, Template, and the ConfigMaps of its monitoring."""
+"""OpenShift's own forms of files: Templates, and the ConfigMaps of its monitoring."""
 
 from __future__ import annotations
 
@@ -16,32 +16,20 @@ MONITORING_CONFIGS = {
     "user-workload-monitoring-config": "openshift-user-workload-monitoring",
 }
 _MONITORING = "config.evenkeel.dev/monitoring"  # the apiVersion of what is read of such a ConfigMap, which has none
-_KINDS = (
-    # upstream: openshift/library-go pkg/apps/appsutil:MakeDeployment
-    Kind(
-        "apps.openshift.io/v1",
-        "DeploymentConfig",
-        "deploymentconfigs",
-        replicas=("spec", "replicas"),
-        added_labels=("deployment", "deploymentconfig"),
-        revision_key="deployment",
-        built_in=False,
-    ),
-    Kind(
-        _MONITORING,
-        "ConfigMap",
-        "configmaps",
-        template=None,
-        constraints=(EACH_KEY, FIELD),
-        built_in=False,
-        operator=Operator("openshift-monitoring", frozenset()),
-    ),
+_MONITORING_KIND = Kind(
+    _MONITORING,
+    "ConfigMap",
+    "configmaps",
+    template=None,
+    constraints=(EACH_KEY, FIELD),
+    built_in=False,
+    operator=Operator("openshift-monitoring", frozenset()),
 )
 
 
-def with_openshift(kinds: Kinds) -> Kinds:
-    """Return the kinds, with those of OpenShift that they do not describe."""
-    return Kinds((*kinds, *_KINDS), kinds.further)
+def with_monitoring(kinds: Kinds) -> Kinds:
+    """Return the kinds, with the configuration of OpenShift's monitoring."""
+    return Kinds((*kinds, _MONITORING_KIND), kinds.further)
 
 
 def objects_in(document: object) -> Iterator[tuple[FieldPath, object]]:

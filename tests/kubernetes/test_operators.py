@@ -29,7 +29,7 @@ NODE_PATH = ("spec", "kafka", "template", "pod", "topologySpreadConstraints")
 
 HEAD, *LINES = (ROOT / "webhook" / "kubernetes" / TABLE).read_text("utf-8").splitlines()
 VERSION, FIELDS, STEP = "v[0-9]+((alpha|beta)[0-9]+)?", "[A-Za-z]+(,[A-Za-z]+)*", r"[A-Za-z0-9_]+(\[\*\]|\{\*\})?"
-LABEL = r"([a-z]+:)?!?[a-z0-9./-]+(\?[A-Za-z]*)?(=[A-Za-z-]+)?"
+LABEL = r"([a-z]+:)?[!+]?[a-z0-9./-]+(\?[A-Za-z]*)?(=[A-Za-z-]+)?"
 FORMS = Row(
     name="[a-z][a-z0-9-]*",
     group=r"[a-z0-9.-]+\.[a-z0-9.-]+",

@@ -7,17 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from evenkeel.lint.openshift import with_openshift
+from evenkeel.lint.helm_templates import is_patch
+from evenkeel.lint.openshift import with_monitoring
+from evenkeel.terminal.inputs import with_operators
 from tests.support.build import honoring, policy, workload
 from tests.support.lint import judged, shown, terms
+from webhook.findings.evaluation import evaluate
+from webhook.kubernetes.features import LATEST
+from webhook.kubernetes.workload import parse_workloads
 from webhook.policy.parsing import built_in
 
 MISSES = {"matchLabels": {"app": "db"}}
+NAMED = policy(workloads=[{"builtIn": "openshift-deploymentconfig"}])
 
 
 def by(said=None):
-    found = said or built_in()
-    return terms(policy=replace(found, kinds=with_openshift(found.kinds)))
+    found = with_operators(said or built_in())
+    return terms(policy=replace(found, kinds=with_monitoring(found.kinds)))
 
 
 def rules(obj, said=None):
@@ -35,6 +41,7 @@ CONFIGS = [
     (honoring(**REVISION), []),
     (honoring(labelSelector={"matchLabels": {"deploymentconfig": "web"}}), []),
     (honoring(labelSelector=MISSES), [("selector-misses-own-pod", "warning")]),
+    (honoring(labelSelector=None), [("empty-selector", "error")]),
     (honoring(maxSkew=0), [("invalid-constraint", "error")]),
     (honoring(matchLabelKeys=["pod-template-hash"]), [("wrong-revision-key", "warning")]),
 ]
@@ -51,11 +58,31 @@ def test_the_selector_of_a_deployment_config_is_a_map_of_labels():
     assert {"matchLabels": {"app": "web"}} == found.finding.edit.value
 
 
+@pytest.mark.parametrize(("written", "found"), CONFIGS)
+def test_a_policy_that_names_the_kind_changes_no_finding(written, found):
+    obj = config(written, replicas=7)
+    (admitted,) = parse_workloads(obj, NAMED.kinds)
+
+    assert rules(obj) == rules(obj, NAMED)
+    assert found == [one for one in rules(obj, NAMED) if one[0] != "rollout-skew"]
+    assert (7, True) == (admitted.replicas, admitted.labels_known)
+    evaluation = evaluate(admitted, NAMED.settings, None, LATEST)
+    assert [rule for rule, _ in rules(obj, NAMED)] == [finding.rule for finding in evaluation.findings]
+
+
 def test_a_policy_may_describe_a_deployment_config_itself():
     described = {"apiVersion": "apps.openshift.io/v1", "kind": "DeploymentConfig", "resource": "deploymentconfigs"}
-    said = policy(workloads=[{**described, "podTemplate": "spec.other"}])
+    said = policy(workloads=[{**described, "podTemplate": "spec.template", "addedLabels": ["rev"]}])
 
-    assert [] == rules(config(honoring(maxSkew=0)), said)
+    assert [] == rules(config(honoring(matchLabelKeys=["rev"])), said)
+
+
+def test_a_part_of_a_deployment_config_is_a_patch_whether_or_not_a_policy_names_the_kind():
+    obj = config(honoring(labelSelector=None))
+    del obj["spec"]["template"]["metadata"]
+    for found in (with_operators(built_in()), NAMED):
+        (part,) = parse_workloads(obj, found.kinds)
+        assert is_patch(part, obj)
 
 
 TEMPLATE = """\

@@ -71,7 +71,8 @@ class Kind:
     short_names: tuple[str, ...] = ()  # as kubectl takes them
     built_in: bool = True
     from_policy: bool = False
-    operator: Operator | None = None  # for a kind whose Pods have labels that only its operator knows
+    # For a kind whose Pods have labels that only its operator knows, unless there are `added_labels`.
+    operator: Operator | None = None
 
     @property
     def api_group(self) -> str:
@@ -86,7 +87,8 @@ class Kind:
     @property
     def labels_known(self) -> bool:
         """Whether its objects say which labels their Pods have."""
-        return self.operator is None and (self.template is not None or self.labels is not None)
+        in_object = self.operator is None or bool(self.added_labels)
+        return in_object and (self.template is not None or self.labels is not None)
 
     @cached_property
     def anchor(self) -> FieldPath:

@@ -14,7 +14,9 @@ The table has a line for each place, sorted by `name`, and is read at the first 
     replicas   path of the number of these Pods, if the operator adds no constraints to an object without constraints
     labels     keys of labels of the Pods.  `key=value` gives the value, NAME by default (see GivenLabel).
                `?` after the key: the object may set another value, if it names the key anywhere but in a selector, or
-               the field behind the `?`.  `item:` in front: only at this item.  `!` in front: other Pods have the label
+               the field behind the `?`.  `item:` in front: only at this item.  `!` in front: other Pods have the label.
+               `+` in front: the Pods have the labels of their template, and besides only these, with any value; the
+               first one is of the revision
     source     where this was read: the repository, the commit (`-`: its version is not known), and the folder or file
 """
 
@@ -30,7 +32,7 @@ from webhook.kubernetes.kinds import FIELD, NAME, GivenLabel, Kind, Kinds, Opera
 
 TABLE = "operators.tsv"
 UNKNOWN = "?"
-OTHERS = "!"
+OTHERS, ADDED = "!", "+"
 
 
 class Row(NamedTuple):
@@ -68,6 +70,7 @@ class ConstraintPlace(NamedTuple):
     repository: str
     commit: str  # "" if its version is not known
     file: str
+    added_labels: tuple[str, ...] = ()  # keys; the labels of the Pods are known but for these
 
     @property
     def in_template(self) -> bool:
@@ -83,6 +86,8 @@ class ConstraintPlace(NamedTuple):
                 self.resource,
                 template=self.path if self.in_template else None,
                 replicas=self.replicas,
+                added_labels=self.added_labels,
+                revision_key=next(iter(self.added_labels), None),
                 constraints=None if self.in_template else self.path,
                 built_in=False,
                 from_policy=from_policy,
@@ -116,11 +121,12 @@ def _place(row: Row) -> ConstraintPlace:
         frozenset(_names_in(row.sets)),
         frozenset(_names_in(row.own)),
         parse_path(row.replicas) if row.replicas else None,
-        tuple([_given_label(text) for text in labels if OTHERS not in text]),
+        tuple([_given_label(text) for text in labels if OTHERS not in text and ADDED not in text]),
         tuple([_given_label(text) for text in labels if OTHERS in text]),
         repository,
         commit.strip("-"),
         file,
+        tuple([text.removeprefix(ADDED) for text in labels if ADDED in text]),
     )
 
 
