@@ -63,6 +63,7 @@ from webhook.policy.policy import Policy, PolicyError
 from webhook.rules import RULES
 from webhook.spread.cluster_view import ClusterView
 
+DOCUMENTS = ("json", "sarif", "junit")  # are read by programs, which take no empty file
 FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
@@ -168,14 +169,17 @@ def run(args: argparse.Namespace) -> int:
         session.summary.repaired += repaired
     except WorkerDied as error:
         raise UsageError(str(error)) from error
+    judged_files = [*(path.path for path in missing), *files]
     if session.summary.holds_nothing and not args.allow_none:
+        if args.output in DOCUMENTS and not args.write_baseline:
+            _print_summary(args, style, session, judged_files, 2)
         raise UsageError(lint_text.nothing_to_judge(session.summary))
     if args.write_baseline:
         return _write_baseline(args, session)
     if unused := session.unused_entries():
         _print_outcome(args, style, unused)
     code = _exit_code(session.summary, Severity(args.fail_on))
-    _print_summary(args, style, session, [*(path.path for path in missing), *files], code)
+    _print_summary(args, style, session, judged_files, code)
     return code
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evenkeel.lint.declarations import NOTHING_STATED, Declarations
-from evenkeel.lint.notes import Note
+from evenkeel.lint.notes import UNRENDERED_TEMPLATE, Note
 from webhook.findings.finding import Finding, Severity, Skipped
 from webhook.kubernetes.fields import FieldPath
 from webhook.kubernetes.references import ObjectRef
@@ -124,8 +124,9 @@ class LintSummary:
 
     @property
     def holds_nothing(self) -> bool:
-        """Whether the files held neither an object nor a place with constraints."""
-        return not (self.objects or self.places.total or self.found or self.problems)
+        """Whether the files held neither an object, nor a template of one, nor a place with constraints."""
+        has_template = any(note.why == UNRENDERED_TEMPLATE for note in self.notes)
+        return not (self.objects or self.places.total or self.found or self.problems or has_template)
 
     def noted(self, why: str) -> Counter[str]:
         """Return how many notes there are for a reason, by what they name."""

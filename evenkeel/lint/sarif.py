@@ -39,7 +39,7 @@ def as_sarif(summary: LintSummary, exit_code: int, docs: str = "") -> str:
         "results": [*map(_result, summary.found)],
         "invocations": [
             {
-                "executionSuccessful": not summary.problems,
+                "executionSuccessful": exit_code != 2,
                 "exitCode": exit_code,
                 "toolExecutionNotifications": [
                     *map(_problem, summary.problems),

@@ -469,16 +469,32 @@ def test_a_pipe_that_brought_nothing_is_a_problem(run):
     assert [2, 0] == [run(f"{option} -", stdin=nothing).code for option in ("", "--allow-none")]
 
 
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+@pytest.mark.parametrize("form", ["text", "concise", "github", "json", "sarif", "junit"])
 def test_nothing_to_judge_is_not_green(run, form):
-    """Neither an object nor a place with constraints."""
+    """Neither an object nor a place with constraints; programs get their document all the same."""
     files = {"a.yaml": "a: 1", "b.json": "{}", "c/d.txt": ""}
     found, empty = run(f"-o {form} .", files), run(f"-o {form} c")
 
-    assert [(2, "", 1)] * 2 == [(one.code, one.out, len(one.err.splitlines())) for one in (found, empty)]
+    is_document = form in ("json", "sarif", "junit")
+    assert [(2, is_document, 1)] * 2 == [(one.code, one.out != "", len(one.err.splitlines())) for one in (found, empty)]
+    if form == "sarif":
+        invocation = {"executionSuccessful": False, "exitCode": 2, "toolExecutionNotifications": []}
+        assert [invocation] == json.loads(found.out)["runs"][0]["invocations"]
+    elif form == "json":
+        assert 2 == json.loads(found.out)["summary"]["files"]
     assert [0, 0] == [run(f"--allow-none -o {form} {path}").code for path in (".", "c")]
     assert 0 == run(".", {"e.yaml": "apiVersion: v1\nkind: Service"}).code
     assert 0 == run("f.yaml", {"f.yaml": "web: {topologySpreadConstraints: []}"}).code
+
+
+@pytest.mark.parametrize(
+    "template", ["{{- if .Values.on }}\napiVersion: apps/v1\nkind: Deployment\n{{- end }}", '{{ include "web" . }}']
+)
+def test_a_template_that_is_passed_over_is_something_to_judge(run, template):
+    chart = {"web/Chart.yaml": "apiVersion: v1\nname: web\nversion: 1.0.0", "web/values.yaml": "on: false"}
+    found = run("web", {**chart, "web/templates/d.yaml": template})
+
+    assert (0, True) == (found.code, "note: 1 template passed over: web/templates/d.yaml; " in found.err)
 
 
 def test_a_list_of_what_runs_in_a_cluster(run):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evenkeel.lint import text as lint_text
-from evenkeel.lint.notes import UNRENDERED_TEMPLATE, Note
+from evenkeel.lint.notes import UNREAD, UNRENDERED_TEMPLATE, Note
 from evenkeel.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
 from evenkeel.lint.text import notes, nothing_to_judge
 from evenkeel.terminal.style import UNCOLOURED, Style
@@ -162,13 +162,14 @@ def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
 
 
 def test_why_nothing_was_judged_is_one_line_with_what_to_do():
-    template = summary(**{"a.yaml": "{{ a"})
+    unreadable = LintSummary(files=1, notes=[Note("a.yaml", 1, 1, UNREAD, "text", "passed over", "look at it")])
 
     assert (
         "judged nothing: 1 file with no Kubernetes object and no constraint; name the files, or give --allow-none"
         == (nothing_to_judge(LintSummary(files=1)))
     )
-    assert "; 1 template passed over: a.yaml; render it first: " in nothing_to_judge(template)
+    assert "; 1 unreadable text passed over: a.yaml; look at it, or" in nothing_to_judge(unreadable)
+    assert not summary(**{"a.yaml": "{{ a"}).holds_nothing
 
 
 def test_that_no_file_was_found_is_a_note():
