@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from webhook.spread.taints import Taint
@@ -34,6 +35,7 @@ class KnownTaint(NamedTuple):
     going: bool = False  # the node is soon gone
 
 
+@lru_cache(maxsize=1024)  # A command asks again and again about the few taints that its nodes have.
 def known_taint(taint: Taint) -> KnownTaint | None:
     """Return what is known of a taint; None if people set it as they like."""
     return next((known for known in _KNOWN if any(_matches(pattern, taint) for pattern in known.keys)), None)
