@@ -23,6 +23,8 @@ from webhook.kubernetes.names import TOPOLOGY_LABELS
 from webhook.spread.constraint import FIELDS, IN_SELECTOR, as_stored
 
 NEW_UID = "new"
+# The field, also with an anchor of Kyverno, which says how a policy takes it.
+_FIELD_NAMES = (FIELD, *(f"{anchor}({FIELD})" for anchor in ("", "+", "=", "^", "<", "X")))
 
 
 class Applied(NamedTuple):
@@ -153,8 +155,8 @@ def places_of_constraints(obj: object) -> Iterator[object]:
     level = [obj]
     while level:
         for value in level:
-            if isinstance(value, dict) and _holds_constraints(value.get(FIELD)):
-                yield value[FIELD]
+            if isinstance(value, dict):
+                yield from filter(_holds_constraints, map(value.get, _FIELD_NAMES))
         level = [child for value in level for child in children(value)]
 
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO
 
-from evenkeel.lint.builds import CHART, VALUES_FILE, Build
+from evenkeel.lint.builds import CHART, PARTIAL_SUFFIX, VALUES_FILE, Build
 from evenkeel.lint.kustomization import ReadFile
 from evenkeel.lint.since import git_environment
 from evenkeel.terminal.inputs import MANIFEST_SUFFIXES
@@ -61,9 +61,10 @@ def _upwards(folder: str) -> Iterator[str]:
 def _rendered(chart: str) -> Iterator[str]:
     """Yield the files of a chart that it is rendered from."""
     yield os.path.join(chart, VALUES_FILE)
+    suffixes = (*MANIFEST_SUFFIXES, PARTIAL_SUFFIX)
     for name in _FOLDERS_RENDERED:
         for folder, _, names in os.walk(os.path.join(chart, name)):
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(MANIFEST_SUFFIXES))
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(suffixes))
 
 
 def _can_be_installed(text: str) -> bool:

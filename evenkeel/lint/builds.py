@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from webhook.kubernetes.kinds import FIELD
+
 NEVER_BUILT, AUTO = BUILD_CHOICES = ("never", "auto")
-CHART, VALUES_FILE = "Chart.yaml", "values.yaml"
+CHART, VALUES_FILE, PARTIAL_SUFFIX = "Chart.yaml", "values.yaml", ".tpl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Build:
         return f"{folder}{slash}{name}"
 
     def renders(self, template: str) -> bool:
-        """Return whether helm says that it rendered the file of a template."""
+        """Return whether helm says that it rendered the file of a template; a partial is named nowhere."""
+        if template.rpartition("/")[2].startswith("_"):
+            return FIELD in self.text
         lines = (line for line in self.text.splitlines() if line.startswith("# Source: "))
         return any(self.beside(line.partition("/")[2].rstrip()) == template for line in lines)

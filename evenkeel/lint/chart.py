@@ -24,6 +24,17 @@ _NAMED = re.compile(rf"([\w.$]*)\b{FIELD}\b(\s*:)?")
 _INCLUDED = re.compile(r"""\b(?:include|template)\s+("[^"]*"|\S+)""")
 _DEFINED = re.compile(r"""\bdefine\s+("[^"]*")""")
 _REQUIREMENTS = "requirements.yaml"  # the dependencies of a chart of apiVersion v1
+# The field with a whole value below it, not in a list, such as {{ with … }}topologySpreadConstraints: {{ toYaml . }}
+_IN_ACTION = r"[^}]{0,300}?"
+_WHOLE = re.compile(
+    rf"\b{FIELD}:\s*(?:\{{\{{-?\s*(?:if|with)\b{_IN_ACTION}\}}\}}\s*)*"
+    rf"\{{\{{-?(?!{_IN_ACTION}\blist\b){_IN_ACTION}\b(?:toYaml|toJson|tpl|tplvalues)\b"
+)
+# A field or an item of constraints, or a question about their type.
+_PARTS = re.compile(
+    rf"{FIELD}\.|\brange\b{_IN_ACTION}{FIELD}|[\"`](?:map|slice)\b"
+    r"|[.\"`](?:maxSkew|topologyKey|whenUnsatisfiable)\b"
+)
 # A template that reads other files, or text of the values as a template, may read any value.
 _READS_ALL = re.compile(r"\.Files\b|\btpl\b")
 
@@ -41,9 +52,10 @@ class Chart:
             return True
         return any(read[: len(path)] == path[: len(read)] for read in self._values)
 
-    def reads_fields(self) -> bool:
-        """Return whether a template reads single fields of constraints, and so may take an object for a list."""
-        return f"{FIELD}." in self.templates
+    @property
+    def takes_lists(self) -> bool:
+        """Whether a template writes constraints as a whole, and none reads parts of them, or asks for their type."""
+        return _WHOLE.search(self.templates) is not None and _PARTS.search(self.templates) is None
 
     @cached_property
     def _values(self) -> frozenset[FieldPath]:

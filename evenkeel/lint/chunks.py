@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from evenkeel.lint.helm_templates import has_placeholders
+from evenkeel.lint.helm_templates import has_placeholders, without_comments
 from evenkeel.lint.spans import Span
 from webhook.kubernetes.kinds import FIELD
 
@@ -61,7 +61,7 @@ class Chunk:
 
     @cached_property
     def may_have_constraints(self) -> bool:
-        return FIELD in self.text
+        return FIELD in self.text and FIELD in without_comments(self.text)
 
     @property
     def end(self) -> int:

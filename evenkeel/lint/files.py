@@ -20,7 +20,7 @@ from evenkeel.lint.chart import read_chart
 from evenkeel.lint.context import Context, context_objects, may_hold_context
 from evenkeel.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from evenkeel.lint.fixtures import fixture_folders
-from evenkeel.lint.helm_templates import should_report
+from evenkeel.lint.helm_templates import should_report, without_comments
 from evenkeel.lint.judgement import RENDER, judge, unread
 from evenkeel.lint.notes import NOT_BUILT, UNRENDERED_TEMPLATE, VALUES, Note
 from evenkeel.lint.other_files import OtherFiles
@@ -184,7 +184,7 @@ def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:
     """Yield a note on each template with constraints that the chart does not render with its own values."""
     templates = (file for file in build.sources if build.is_chart and "templates" in file.split("/"))
     for file in templates:
-        if FIELD in (reader.text_of_file(file) or "") and not build.renders(file):
+        if FIELD in without_comments(reader.text_of_file(file) or "") and not build.renders(file):
             done, advice = "not rendered with the chart's own values", RENDER
             yield Note(file, 1, 1, UNRENDERED_TEMPLATE, "template", done, advice)
 

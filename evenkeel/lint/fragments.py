@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evenkeel.admit.dry_run import is_constraint
 from evenkeel.lint.chart import Chart
-from evenkeel.lint.helm_templates import completed
+from evenkeel.lint.helm_templates import completed, without_comments
 from evenkeel.lint.open_fields import OpenFields
 from evenkeel.lint.terms import LintTerms
 from webhook.admission.request import VALIDATE, AdmissionRequest
@@ -37,7 +37,6 @@ UNKNOWN_FIELD, INVALID_CONSTRAINT = "unknown-field", "invalid-constraint"
 _COLON, _EMPTY = r"""\\?["']?[ \t]*:""", r"[ \t]*(?:\[[ \t]*\]|\{[ \t]*\}|null\b|~)"
 _FIELD_WITH_VALUE = re.compile(rf"{FIELD}{_COLON}(?!{_EMPTY})")
 _FIELD_IN_TEXT = re.compile(rf"{FIELD}(?!\w)(?!{_COLON}{_EMPTY})")  # also without a value, as in a path
-_COMMENT = re.compile(r"""^([^"'\n]*?)(?<!\S)#.*""", re.MULTILINE)  # behind a quote, # may be part of a text
 _DESCRIPTION = "description"
 _BASE64 = {"Secret": "data", "ConfigMap": "binaryData"}  # the members that a kind encodes
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
@@ -188,22 +187,28 @@ def _in_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
             members = value.items()
         elif isinstance(value, list):
             members = enumerate(value)
-        is_judged = FIELD in above and is_constraint(value)
+        is_below = any(map(is_field, above))
+        is_judged = is_below and is_constraint(value)
         for name, member in members:
             if is_judged and name in FIELDS:
                 continue
             member_path: FieldPath = (*above, name)
-            in_field = FIELD in member_path
-            if isinstance(member, list) and (name == FIELD or (in_field and any(map(is_constraint, member)))):
+            in_field = is_below or is_field(name)
+            if isinstance(member, list) and (is_field(name) or (in_field and any(map(is_constraint, member)))):
                 yield Fragment(member_path, member, values=True)
             elif in_field and is_constraint(member) and not isinstance(value, list):
                 yield Fragment(member_path, [member], (0,), values=True)
             if isinstance(member, str):
                 may_hold = every_text or (name != _DESCRIPTION and has_constraints(member))
-                if name == FIELD or (FIELD in member and may_hold):
+                if is_field(name) or (FIELD in member and may_hold):
                     yield TextWithin(member_path, member)
             elif isinstance(member, dict | list):
                 unvisited.append((member_path, member))
+
+
+def is_field(name: str | int) -> bool:
+    """Return whether a key is the field, or ends in it with dots, as helm-unittest sets values."""
+    return name == FIELD or (isinstance(name, str) and name.endswith(f".{FIELD}"))
 
 
 def findings_on(
@@ -218,7 +223,7 @@ def findings_on(
         if held is not None and fragment.holds(held):
             held = held._replace(edit=None)
             yield held, held._replace(path=fragment.placed(held.path))
-    if fragment.stands_for_a_list and not (terms.chart is not None and terms.chart.reads_fields()):
+    if fragment.stands_for_a_list and (terms.chart is None or terms.chart.takes_lists):
         yield from _unlisted(fragment, request, terms, judging)
 
 
@@ -235,7 +240,7 @@ def _unlisted(
 
 def has_constraints(text: str, field: re.Pattern[str] = _FIELD_WITH_VALUE) -> bool:
     """Return whether a text has the field outside comments, and not only with an empty value."""
-    return FIELD in text and field.search(_COMMENT.sub(r"\1", text)) is not None
+    return FIELD in text and field.search(without_comments(text)) is not None
 
 
 def names_field(value: object, is_object: bool = True) -> bool:

@@ -21,6 +21,8 @@ _IN_LINES = [re.compile(f"^{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name 
 _IN_BRACES = [
     re.compile(rf"(?:^|[{{,])[ \t]*{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name in ("apiVersion", "kind")
 ]
+_HELM_COMMENT = re.compile(r"\{\{-?\s*/\*(?:.*?\*/\s*-?\}\}|(.*))", re.DOTALL)  # one without an end is none
+_COMMENT = re.compile(r"""^([^"'\n]*?)(?<!\S)#.*""", re.MULTILINE)  # behind a quote, # may be part of a text
 _SLASH_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
 # Kinds with Helm values, and all kinds that carry texts.
 _RENDERED = frozenset({"HelmRelease", "HelmChart", "HelmChartConfig", "Application", "ApplicationSet"})
@@ -45,6 +47,11 @@ _ANY: Mapping[str, object] = {
 def has_placeholders(text: str) -> bool:
     """Return whether `text` has placeholders of a template engine; such text need not be valid YAML."""
     return any(mark in text for mark in _MARKS)
+
+
+def without_comments(text: str) -> str:
+    """Return `text` without comments of Helm and of YAML."""
+    return _COMMENT.sub(r"\1", _HELM_COMMENT.sub(r"\1", text))
 
 
 def looks_like_a_manifest(text: str) -> bool:

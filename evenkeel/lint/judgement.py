@@ -18,6 +18,7 @@ from evenkeel.lint.fragments import (
     findings_on,
     fragments_in,
     fragments_of,
+    is_field,
     names_field,
     unread_by,
     unread_value,
@@ -251,7 +252,7 @@ class _File:
                     continue
                 if carrier is not None and configures_monitoring(carrier):
                     documents = tuple(as_object(carrier, document) for document in documents)
-                if path[-1] == FIELD:
+                if is_field(path[-1]):
                     self._judge_lists(inner, documents, carrier)
                 else:
                     self._judge_chunk(inner, documents, [], carrier)

@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from typing import NamedTuple
 
+from evenkeel.lint.builds import PARTIAL_SUFFIX
 from evenkeel.lint.configuration import CONFIGURATION_NAME
 from evenkeel.lint.gitignore import Ignore, ignored, parse_gitignore
+from evenkeel.lint.helm_templates import without_comments
 from evenkeel.terminal.inputs import MANIFEST_SUFFIXES
+from webhook.kubernetes.kinds import FIELD
 
 STANDARD_INPUT = "-"
+# Of Helm and helmfile.  Most define other things, so that one in a folder is read only if it has the field.
+_TEMPLATE_SUFFIXES = (PARTIAL_SUFFIX, ".gotmpl")
+_DOCUMENT_SUFFIX = ".md.gotmpl"  # of helm-docs
 
 
 class NotFound(NamedTuple):
@@ -116,7 +122,7 @@ def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[I
         return
     for entry in entries:
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder and not (entry.name.endswith(MANIFEST_SUFFIXES) and entry.is_file()):
+        if not is_folder and not (entry.name.endswith((*MANIFEST_SUFFIXES, *_TEMPLATE_SUFFIXES)) and entry.is_file()):
             continue
         path = f"{absolute}/{entry.name}"
         if entry.name in (".git", CONFIGURATION_NAME) or any(
@@ -126,5 +132,16 @@ def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[I
         name = entry.name if folder == os.curdir else os.path.join(folder, entry.name)
         if is_folder:
             yield from _walk(name, path, ignores, extra)
-        else:
+        elif entry.name.endswith(MANIFEST_SUFFIXES) or _has_field(path):
             yield name
+
+
+def _has_field(template: str) -> bool:
+    """Return whether a template that is no document has the field; one that cannot be read may have it."""
+    if template.endswith(_DOCUMENT_SUFFIX):
+        return False
+    try:
+        with open(template, encoding="utf-8", errors="replace") as opened:
+            return FIELD in without_comments(opened.read())
+    except OSError:
+        return True

@@ -174,12 +174,16 @@ SCHEMA = {"kind": "CustomResourceDefinition", "spec": {"topologySpreadConstraint
     ("obj", "mentioned"),
     [
         ({"spec": {"sets": [{"pod": {"topologySpreadConstraints": [{}]}}]}}, True),
+        *(
+            ({"spec": {f"{anchor}(topologySpreadConstraints)": [{}]}}, True)
+            for anchor in ("", "+", "=", "^", "<", "X")
+        ),
         ({"spec": {"topologySpreadConstraints": []}}, False),
         (SCHEMA, False),
         ({"data": "topologySpreadConstraints"}, False),
         (None, False),
     ],
-    ids=["deep down", "an empty list", "a schema", "a word", "nothing"],
+    ids=["deep down", *["an anchor of Kyverno"] * 6, "an empty list", "a schema", "a word", "nothing"],
 )
 def test_constraints_of_an_unknown_kind_are_noticed(obj, mentioned):
     assert mentioned == mentions_constraints(obj)

@@ -44,6 +44,7 @@ CHARTS = {
     "web/values-prod.yaml": "",
     "web/templates/web.yaml": "",
     "web/templates/NOTES.txt": "",
+    "web/templates/_pod.tpl": "",
     "web/charts/db/Chart.yaml": "name: db",
     "web/charts/db/templates/db.yaml": "",
     "web/ci/values.yaml": "",
@@ -56,7 +57,7 @@ CHARTS = {
 
 def test_charts_are_built_from_their_templates_their_charts_and_their_values(written):
     files = written(**CHARTS)
-    sources = ("web/values.yaml", "web/templates/web.yaml", "web/charts/db/Chart.yaml")
+    sources = ("web/values.yaml", "web/templates/_pod.tpl", "web/templates/web.yaml", "web/charts/db/Chart.yaml")
     roots = {"web/Chart.yaml": (*sources, "web/charts/db/templates/db.yaml")}
 
     assert roots == building.chart_roots(files, read_text)

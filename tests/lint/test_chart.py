@@ -145,9 +145,36 @@ def test_a_text_is_read_as_what_it_stands_for(chart, tmp_path, text):
         assert [] == found.problems
 
 
-def test_a_chart_that_takes_the_fields_of_an_object_is_not_asked_for_a_list(chart, tmp_path):
-    (tmp_path / "prod.yaml").write_text(f"{FIELD}: {{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}}")
+CONSTRAINTS = f".Values.{FIELD}"
+WHOLE = [
+    f"{FIELD}: {{{{ toYaml {CONSTRAINTS} | nindent 2 }}}}",
+    f"{{{{- with {CONSTRAINTS} }}}}\n{FIELD}:\n  {{{{- toYaml . | nindent 2 }}}}\n{{{{- end }}}}",
+    f"{FIELD}:\n{{{{- if {CONSTRAINTS} }}}}\n  {{{{- {CONSTRAINTS} | toYaml | nindent 2 }}}}\n{{{{- end }}}}",
+    f'{FIELD}: {{{{- include "common.tplvalues.render" (dict "value" {CONSTRAINTS} "context" $) }}}}',
+]
+IN_PARTS = [
+    f"{{{{ {CONSTRAINTS}.maxSkew }}}}",
+    f"{{{{- with {CONSTRAINTS} }}}}\n{FIELD}:\n- maxSkew: {{{{ .maxSkew }}}}\n{{{{- end }}}}",
+    f"{FIELD}:\n- {{{{ range $key, $value := {CONSTRAINTS} }}}}\n  {{{{ $key }}}}: {{{{ $value }}}}{{{{ end }}}}",
+    f"{{{{ with {CONSTRAINTS} }}}}\n{FIELD}:\n- {{{{ range $k, $v := . }}}}{{{{ $k }}}}: {{{{ $v }}}}\n{{{{ end }}}}"
+    "{{ end }}",
+    f"{{{{ $spread := {CONSTRAINTS} }}}}\n{FIELD}:\n- maxSkew: {{{{ $spread.maxSkew }}}}",
+    f'{{{{ $spread := {CONSTRAINTS} }}}}\n{FIELD}:\n- maxSkew: {{{{ get $spread "maxSkew" }}}}',
+    f"{FIELD}:\n- {{{{ toYaml {CONSTRAINTS} | nindent 2 }}}}",
+    f"{FIELD}:\n{{{{- with {CONSTRAINTS} }}}}\n- {{{{- toYaml . | nindent 2 }}}}\n{{{{- end }}}}",
+    f"{FIELD}: {{{{ list {CONSTRAINTS} | toYaml | nindent 2 }}}}",
+    f'{FIELD}: {{{{ include "web.spread" {CONSTRAINTS} }}}}',
+    f'{{{{ if kindIs "map" {CONSTRAINTS} }}}}a{{{{ else }}}}{WHOLE[0]}{{{{ end }}}}',
+    f"{WHOLE[0]}\n---\n{{{{ {CONSTRAINTS}.maxSkew }}}}",
+]
 
-    for template, rules in ((".Values.{}.maxSkew", []), (".Values.{}", ["invalid-constraint"])):
-        chart(f"{{{{ {template.format(FIELD)} }}}}")
-        assert rules == [one.finding.rule for one in judge_file("prod.yaml", terms(), FileReader()).found]
+
+@pytest.mark.parametrize(
+    ("template", "rules"),
+    [*((template, ["invalid-constraint"]) for template in WHOLE), *((template, []) for template in IN_PARTS)],
+)
+def test_a_chart_is_asked_for_a_list_only_if_its_templates_write_the_value_as_a_whole(chart, tmp_path, template, rules):
+    (tmp_path / "prod.yaml").write_text(f"{FIELD}: {{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}}")
+    chart(template)
+
+    assert rules == [one.finding.rule for one in judge_file("prod.yaml", terms(), FileReader()).found]

@@ -320,6 +320,19 @@ def test_templates_of_which_nothing_is_rendered_are_noted(tree):
     ]
 
 
+@pytest.mark.parametrize(("rendered", "noted"), [("spec: {topologySpreadConstraints: []}", 0), ("spec: {}", 1)])
+def test_a_partial_is_noted_if_nothing_rendered_has_the_field(tree, rendered, noted):
+    tree("web/Chart.yaml", "web/templates/_pod.tpl", "web/templates/_about.tpl")
+    Path("web/templates/_pod.tpl").write_text("topologySpreadConstraints: {{ x }}")
+    Path("web/templates/_about.tpl").write_text("{{/* topologySpreadConstraints */}}")
+    sources = ("web/templates/_pod.tpl", "web/templates/_about.tpl")
+    text = f"# Source: web/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\n{rendered}"
+    build = Build("web/Chart.yaml", sources, ("helm", "template", "web"), text)
+    (judged,) = judge_files(["web/Chart.yaml"], terms(builds={build.file: build}), FileReader(), OtherFiles())
+
+    assert ["web/templates/_pod.tpl"] * noted == [note.file for note in judged.notes if note.why == "template"]
+
+
 def test_values_and_crds_of_a_chart_are_no_templates(tree):
     sources = ("web/values.yaml", "web/crds/a.yaml", "web/charts/db/values.yaml")
     tree("web/Chart.yaml", *sources)

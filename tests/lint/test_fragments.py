@@ -176,6 +176,11 @@ VALUES = [
     Case("a field of the chart's own that is nearly one", values(topologyKeys=["zone", "rack"], maxSkews="1"), []),
     Case("fields of the chart's own", values(enabled=True, labelSelector=1, matchLabelKeys="x", topologyKey=None), []),
     Case("what is no constraint", {FIELD: ["a", 1, None]}, []),
+    Case(
+        "a path of helm-unittest",
+        {"set": {f"web.{FIELD}": [{"maxSkew": 0}], f"db.{FIELD}": {"zone": {"a": {"maxSkew": 0}}}}},
+        [f"set.web.{FIELD}[0].maxSkew invalid-constraint", f"set.db.{FIELD}.zone.a.maxSkew invalid-constraint"],
+    ),
 ]
 PATCHES = [
     Case("a whole list", patch(AT, [{**GOOD, "maxSkew": 0}]), ["[1].value[0].maxSkew invalid-constraint"]),

@@ -614,6 +614,13 @@ PARAMETERS_OF_ARGO = {
     "metadata": {"name": "a"},
     "spec": {"source": {"helm": {"parameters": [PARAMETER]}}},
 }
+KYVERNO = {
+    "apiVersion": "kyverno.io/v1",
+    "kind": "ClusterPolicy",
+    "metadata": {"name": "a"},
+    "spec": {"rules": [{"mutate": {"patchStrategicMerge": {"spec": {f"+({FIELD})": [constraint(maxSkew=0)]}}}}]},
+}
+COMMENTS = f"{{{{ if x }}}}\n# with {FIELD}\na: b # {FIELD}: [1]\n{{{{- /* {FIELD}:\n{{{{ a }}}} */ -}}}}\n"
 COUNTED = [
     ("none", json.dumps(workload("Deployment")), (0, 0, 0)),
     ("two", f"{HARMLESS}\n---\n{WEB}{KEYS}", (2, 2, 0)),
@@ -665,6 +672,12 @@ COUNTED = [
     ("a JSON text", json.dumps(CONFIG_MAP | {"data": {"a": json.dumps({"x": {FIELD: [1]}})}}), (1, 0, 0)),
     ("an empty list in a text", json.dumps(CONFIG_MAP | {"data": {"a": f"{FIELD}: []"}}), (0, 0, 0)),
     ("what cannot be read", f"{FIELD}: [", (1, 0, 0)),
+    ("a policy of Kyverno", json.dumps(KYVERNO), (1, 0, 0)),
+    ("comments of a template", COMMENTS, (0, 0, 0)),
+    ("a field behind comments of a template", f'{COMMENTS}{{{{/* a */}}}}{{"a": " # ", "{FIELD}": [1]}}', (1, 0, 0)),
+    ("a comment of a template without an end", f"{{{{/* a\n{FIELD}: [1]", (1, 0, 0)),
+    ("a path of helm-unittest", f"set:\n  web.{FIELD}: [{{maxSkew: 1}}]", (1, 0, 1)),
+    ("a text at a path of helm-unittest", f"set:\n  web.{FIELD}: |\n    - maxSkew: 1", (1, 0, 1)),
     (
         "deep in a patch",
         f"[{{op: add, path: /spec/{FIELD}/0/labelSelector/matchExpressions/0/key, value: a}}]",

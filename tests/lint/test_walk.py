@@ -25,6 +25,18 @@ def test_a_folder_means_all_manifests_below_it_in_order(tree):
     assert ["b/a/c.json", "b/x.yaml"] == found(["b/"])
 
 
+def test_a_template_in_a_folder_is_found_if_it_has_the_field(tree):
+    tree("templates/_pod.tpl", "templates/_names.tpl", "templates/_about.tpl", "values.yaml.gotmpl", "README.md.gotmpl")
+    for name in ("templates/_pod.tpl", "values.yaml.gotmpl", "README.md.gotmpl"):
+        with open(name, "w") as file:
+            file.write("topologySpreadConstraints:\n")
+    with open("templates/_about.tpl", "w") as file:
+        file.write("{{/* topologySpreadConstraints */}}\n# topologySpreadConstraints\n")
+
+    assert ["templates/_pod.tpl", "values.yaml.gotmpl"] == found(["."])
+    assert ["templates/_names.tpl"] == found(["templates/_names.tpl"])
+
+
 def test_what_git_ignores_is_passed_over_but_not_what_is_given(tree):
     tree("out/a.yaml", "b.yaml", "keep/b.yaml", DOTgitignore="out/\nb.yaml\n!keep/b.yaml\n")
 
