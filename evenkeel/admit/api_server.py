@@ -7,7 +7,7 @@ What kube-apiserver itself says of an object that it refuses, before it asks /va
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.kubernetes.features import Features
@@ -20,9 +20,13 @@ from webhook.kubernetes.fields import (
     TYPE_INVALID,
     FieldError,
     FieldPath,
+    as_list,
+    as_mapping,
     path_text,
 )
 from webhook.kubernetes.kinds import BUILT_IN_KINDS, FIELD
+from webhook.kubernetes.likeness import REPLACED
+from webhook.kubernetes.names import ARCH, OS
 from webhook.kubernetes.reader import Reader
 from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.workload import Workload, parse_workloads
@@ -103,6 +107,29 @@ def refusal(obj: Mapping[str, object], features: Features) -> Refusal | None:
     found = dict.fromkeys(map(_worded, (*mismatches, *errors)))
     advice = (path_text(mismatches[0].path), _selector_advice(workloads[0])) if mismatches else None
     return Refusal(INVALID_OBJECT, tuple(found), advice) if found else None
+
+
+def warnings(obj: Mapping[str, object], features: Features) -> tuple[str, ...]:
+    """
+    Return what kube-apiserver warns of in the constraints of a built-in kind.
+
+    upstream: pod/warnings.go:warningsForPodSpecAndMeta (v1.37)
+    """
+    return tuple(
+        f"{path_text((*workload.path, i))}.{warning}"
+        for workload in parse_workloads(obj, BUILT_IN_KINDS)
+        for i, constraint in enumerate(as_list(workload.raw_constraints))
+        for warning in _warnings(as_mapping(constraint), features)
+    )
+
+
+def _warnings(constraint: Mapping[str, object], features: Features) -> Iterator[str]:
+    key = str(constraint.get("topologyKey"))
+    if key in REPLACED:
+        since = "v1.14" if REPLACED[key] in (ARCH, OS) else "v1.17"
+        yield f'topologyKey: {key} is deprecated since {since}; use "{REPLACED[key]}" instead'
+    if constraint.get("labelSelector") is None and features.null_selector_warning:
+        yield "labelSelector: a null labelSelector results in matching no pod"
 
 
 def _errors(workload: Workload, features: Features) -> Sequence[FieldError]:

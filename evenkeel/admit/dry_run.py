@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evenkeel.admit.api_server import BAD_REQUEST, Refusal, refusal
+from evenkeel.admit.api_server import BAD_REQUEST, Refusal, refusal, warnings
 from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
@@ -40,6 +40,7 @@ class Applied(NamedTuple):
     passed_over: bool = False  # the kind is not judged, but the object has constraints somewhere
     unsent: bool = False  # the API server sends nothing from this namespace
     unjudged: str = ""  # why nothing of the request is judged
+    api_server_warnings: tuple[str, ...] = ()  # if it does not refuse the object
 
     @property
     def refused(self) -> bool:
@@ -55,10 +56,16 @@ class Applied(NamedTuple):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of both answers; /validate is not asked after /mutate or kube-apiserver itself has denied."""
+        """
+        What kube-apiserver warns of, between both answers.
+
+        It is silent, and /validate is not asked, after /mutate or kube-apiserver itself has denied.
+        """
         if self.refused:
             return ()
-        return self.mutate.warnings if self.denied_by == MUTATE else (*self.mutate.warnings, *self.validate.warnings)
+        if self.denied_by == MUTATE:
+            return self.mutate.warnings
+        return (*self.mutate.warnings, *self.api_server_warnings, *self.validate.warnings)
 
     @property
     def outcome(self) -> Outcome:
@@ -94,7 +101,8 @@ def dry_run(
     kind, updated = kinds[0] if kinds else None, old is not None
     if kind is not None and request.namespace in never_sent:
         stored, refused = _stored(obj, terms.features), refusal(obj, terms.features)
-        return Applied(obj, updated, ALLOWED, ALLOWED, stored, refused, kind, unsent=True)
+        said = warnings(stored, terms.features)
+        return Applied(obj, updated, ALLOWED, ALLOWED, stored, refused, kind, unsent=True, api_server_warnings=said)
     mutate = review(request, terms)
     mutated = patched(obj, mutate.patch)
     stored, refused = _stored(mutated, terms.features), refusal(mutated, terms.features)
@@ -102,7 +110,8 @@ def dry_run(
     validate = review(request if refused or updated else _created(request), terms)
     refused = None if validate.outcome is Outcome.NOT_JUDGED else refused
     passed_over = kind is None and mentions_constraints(obj)
-    return Applied(obj, updated, mutate, validate, stored, refused, kind, passed_over)
+    said = warnings(stored, terms.features)
+    return Applied(obj, updated, mutate, validate, stored, refused, kind, passed_over, api_server_warnings=said)
 
 
 def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:

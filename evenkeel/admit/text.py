@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import yaml
 
@@ -14,7 +14,8 @@ from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.request import VALIDATE
 from webhook.admission.unknown_labels import HOW_TO_KNOW
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.wording import LINE_LIMIT, in_full, mark, one_line, short_path
 from webhook.kubernetes.fields import as_list, as_mapping, path_text, value_at
 from webhook.kubernetes.kinds import KINDS, find_kinds
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
@@ -28,13 +29,17 @@ from webhook.policy.policy import Policy
 STDIN = {"-": "STDIN"}  # as kubectl names it
 
 
-def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
+def text(applied: Applied, file: str, policy: Policy | None = None, fail_on: Severity = Severity.ERROR) -> str:
     """
-    Return what kubectl prints, then what to write, the patch and what could not be judged.
+    Return what kubectl prints, then what to write, the findings that fail, the patch and what could not be judged.
 
     With a policy, also which other webhook entry may deny the object; give none if a controller sends it.
     """
-    more = (*_more(applied), *(() if policy is None else _denied_otherwise(applied, policy)))
+    more = (
+        *failing(applied, fail_on),
+        *_more(applied),
+        *(() if policy is None else _denied_otherwise(applied, policy)),
+    )
     return "\n".join(
         (*_kubectl(applied, file), *_fixes(applied), *(one_line(f"  {line}", 8 * LINE_LIMIT) for line in more))
     )
@@ -79,6 +84,21 @@ def _fields_to_fix(applied: Applied) -> Iterator[tuple[str, str]]:
         causes = [(as_mapping(cause).get("reason"), as_mapping(cause).get("field")) for cause in denied]
         findings = [one for one in applied.answer.findings if (one.rule, path_text(one.path)) in causes]
     yield from ((path_text(finding.path), finding.fix) for finding in findings)
+
+
+def findings_to_fail(applied: Applied, fail_on: Severity) -> Sequence[Finding]:
+    """Return the findings at or above `fail_on` on an object that is allowed; an error alone need not deny it."""
+    if applied.refused or applied.denied_by is not None or fail_on is Severity.ERROR:
+        return ()
+    return [finding for finding in applied.answer.findings if finding.severity.rank <= fail_on.rank]
+
+
+def failing(applied: Applied, fail_on: Severity) -> Iterator[str]:
+    """Yield each finding that decides the exit code and that no warning of the webhook says."""
+    for finding in findings_to_fail(applied, fail_on):
+        field, speaker = short_path(finding.path), mark(finding.rule)
+        if not any(field in warning and speaker in warning for warning in applied.warnings):
+            yield f"fails --fail-on {fail_on}: {in_full(finding)}"
 
 
 def warnings(applied: Applied) -> Iterator[str]:

@@ -90,18 +90,11 @@ def run(args: argparse.Namespace) -> int:
         else:
             before = before or _before(obj, old, args)
             applied = dry_run(obj, before, terms, namespace=namespace, never_sent=SYSTEM_NAMESPACES, user=user)
-        _print(applied, file, args.output, None if user in CONTROLLERS else policy)
-        if _fails(applied, Severity(args.fail_on)):
+        fail_on = Severity(args.fail_on)
+        _print(applied, file, args.output, None if user in CONTROLLERS else policy, fail_on)
+        if applied.refused or applied.denied_by is not None or render.findings_to_fail(applied, fail_on):
             code = 1
     return code
-
-
-def _fails(applied: Applied, fail_on: Severity) -> bool:
-    """Return whether an object is denied, or else has a finding at or above `fail_on`: an error alone need not deny."""
-    denied = applied.refused or applied.denied_by is not None
-    if denied or fail_on is Severity.ERROR:
-        return denied
-    return any(finding.severity.rank <= fail_on.rank for finding in applied.answer.findings)
 
 
 def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
@@ -137,13 +130,14 @@ def _before(
     return old[key]
 
 
-def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> None:
+def _print(applied: Applied, file: str, output: str, policy: Policy | None, fail_on: Severity) -> None:
     if output == "json":
         print(render.as_json(applied))
     elif output == "text":
-        print(render.text(applied, file, policy))
+        print(render.text(applied, file, policy, fail_on))
     else:
         unstored = applied.refused or applied.denied_by or applied.unjudged
-        lines = render.text(applied, file, policy) if unstored else "\n".join(render.warnings(applied))
+        said = (*render.warnings(applied), *render.failing(applied, fail_on))
+        lines = render.text(applied, file, policy) if unstored else "\n".join(said)
         print(lines, end="\n" if lines else "", file=sys.stderr)
         print("" if unstored else render.as_yaml(applied), end="")

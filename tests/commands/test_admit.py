@@ -316,6 +316,62 @@ def test_a_fix_is_printed_once(run):
     assert 1 == lines.count("    remove the key from matchLabelKeys or from labelSelector")
 
 
+@pytest.mark.parametrize(
+    ("obj", "rule"),
+    [
+        (pod(MISSES, owner="Cluster/pg"), "selector-misses-own-pod"),
+        (workload("Deployment", constraint()), "rollout-skew"),
+        (workload("Deployment", constraint(topologyKey="beta.kubernetes.io/arch")), "deprecated-topology-key"),
+    ],
+    ids=["only audited", "an info", "said by the API server"],
+)
+def test_each_finding_that_decides_the_exit_code_is_printed(run, obj, rule):
+    failing = run("admit -f new --fail-on info", new=obj)
+
+    lines = [line for line in failing.out.splitlines() if line.startswith("  fails --fail-on info: ")]
+    assert (1, 1) == (failing.code, sum(f"({rule})" in line for line in lines))
+    assert "fails --fail-on" not in run("admit -f new").out
+    assert [failing.code, ""] == [run("admit -f new --fail-on info -o json").code, failing.err]
+
+
+def test_a_finding_that_is_a_warning_is_printed_once(run):
+    out = run("admit -f new --fail-on warning", new=WARNED).out
+
+    assert 1 == out.count("selector-misses-own-pod")
+
+
+@pytest.mark.parametrize("form", ["text", "yaml"])
+@pytest.mark.parametrize(
+    ("made", "warnings"),
+    [
+        (
+            {"topologyKey": "failure-domain.beta.kubernetes.io/zone"},
+            [
+                "[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; "
+                'use "topology.kubernetes.io/zone" instead'
+            ],
+        ),
+        (
+            {"topologyKey": "beta.kubernetes.io/os", "labelSelector": None},
+            [
+                '[0].topologyKey: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead',
+                "[0].labelSelector: a null labelSelector results in matching no pod",
+            ],
+        ),
+        ({"topologyKey": "a", "labelSelector": None, "maxSkew": 0}, []),
+    ],
+    ids=["a zone", "two", "refused"],
+)
+def test_what_the_api_server_warns_of_is_printed(run, made, warnings, form):
+    given = run(
+        f"admit -f new --policy policy -o {form}", new=workload("Deployment", constraint(**made)), policy=POLICY
+    )
+
+    path = "Warning: spec.template.spec.topologySpreadConstraints"
+    said = [line for line in (given.out + given.err).splitlines() if line.startswith("Warning: spec")]
+    assert [f"{path}{warning}" for warning in warnings] == said
+
+
 def test_a_folder_is_admitted_file_by_file(run, tmp_path):
     (tmp_path / "apps" / "deep").mkdir(parents=True)
     files = {"apps/a.yaml": WARNED, "apps/deep/b.yaml": DENIED, "apps/notes.txt": "no manifest"}
