@@ -23,6 +23,7 @@ from webhook.kubernetes.fields import (
     as_list,
     as_mapping,
     path_text,
+    value_at,
 )
 from webhook.kubernetes.kinds import BUILT_IN_KINDS, FIELD
 from webhook.kubernetes.likeness import REPLACED
@@ -97,12 +98,19 @@ class Refusal(NamedTuple):
 
 
 def refusal(obj: Mapping[str, object], features: Features) -> Refusal | None:
-    """Return why kube-apiserver refuses the constraints or the selector of a built-in kind; None if it does not."""
+    """Return why kube-apiserver refuses the constraints, labels or selector of a built-in kind; None if it does not."""
     workloads = parse_workloads(obj, BUILT_IN_KINDS)
+    if not workloads:
+        return None
     errors = [error for workload in workloads for error in _errors(workload, features)]
     mistyped = [error for error in errors if error.type == TYPE_INVALID]
     if mistyped:  # Go decodes the fields of an object in alphabetical order, as kubectl sends them.
         return Refusal(BAD_REQUEST, (_undecoded(min(mistyped, key=lambda error: error.path), workloads[0]),))
+    for path in (("metadata", "labels"), *(_labels_path(workload) for workload in workloads)):
+        for value in as_mapping(value_at(obj, path)).values():
+            if value is not None and not isinstance(value, str):
+                where = f"Go struct field ObjectMeta.{path_text(path)} of type string"
+                return Refusal(BAD_REQUEST, (f"{_unhandled(workloads[0])} {_json_type(value, 'string')} into {where}",))
     mismatches = [error for workload in workloads if (error := _selector_error(workload)) is not None]
     found = dict.fromkeys(map(_worded, (*mismatches, *errors)))
     advice = (path_text(mismatches[0].path), _selector_advice(workloads[0])) if mismatches else None
@@ -166,9 +174,16 @@ def _undecoded(error: FieldError, workload: Workload) -> str:
     if error.path[-1] != field_names[-1]:
         go_type = item_type
     where = f"Go struct field {struct}.{'.'.join(field_names)} of type {go_type}"
+    return f"{_unhandled(workload)} {_json_type(error.value, go_type)} into {where}"
+
+
+def _unhandled(workload: Workload) -> str:
     kind, version = workload.kind.kind, workload.kind.api_version.rpartition("/")[2]
-    head = f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot unmarshal'
-    return f"{head} {_json_type(error.value, go_type)} into {where}"
+    return f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot unmarshal'
+
+
+def _labels_path(workload: Workload) -> FieldPath:
+    return (*workload.path[:-2], "metadata", "labels")
 
 
 def _json_type(value: object, go_type: str) -> str:
@@ -189,8 +204,7 @@ def _selector_error(workload: Workload) -> FieldError | None:
     selector = _read_selector(workload)
     if selector is None or as_selector(selector).match(workload.labels) is Match.YES:
         return None
-    path: FieldPath = (*workload.path[:-2], "metadata", "labels")
-    return FieldError(INVALID, path, workload.labels, "`selector` does not match template `labels`")
+    return FieldError(INVALID, _labels_path(workload), workload.labels, "`selector` does not match template `labels`")
 
 
 def _read_selector(workload: Workload) -> LabelSelector | None:

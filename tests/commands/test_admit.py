@@ -340,6 +340,20 @@ def test_a_finding_that_is_a_warning_is_printed_once(run):
     assert 1 == out.count("selector-misses-own-pod")
 
 
+@pytest.mark.parametrize(
+    ("obj", "kind", "path", "value"),
+    [
+        (workload("Deployment", labels={"app": 1}), "Deployment", "spec.template.metadata.labels", "number"),
+        (pod(labels={"app": True}), "Pod", "metadata.labels", "bool"),
+    ],
+)
+def test_a_label_that_is_no_text_is_refused(run, obj, kind, path, value):
+    given = run("admit -f new", new=obj)
+
+    said = f'{kind} in version "v1" cannot be handled as a {kind}: json: cannot unmarshal {value} into Go struct field '
+    assert (1, True) == (given.code, f"{said}ObjectMeta.{path} of type string" in given.out.splitlines()[0])
+
+
 @pytest.mark.parametrize("form", ["text", "yaml"])
 @pytest.mark.parametrize(
     ("made", "warnings"),
