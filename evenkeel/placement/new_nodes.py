@@ -40,6 +40,7 @@ from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet, union
 from webhook.spread.taints import UNREACHABLE_KEY
 
+AKS_LABELS = "kubernetes.azure.com/"
 GIB = 1 << 30
 Size = tuple[int, int, tuple[tuple[str, int], ...]]  # CPU in thousandths, GiB of memory, extended resources
 
@@ -72,13 +73,20 @@ def is_fault_domain(nodes: Nodes, zone: str) -> bool:
     """
     Return whether a zone such as `0` beside `eastus-1` is a fault domain: Azure's label of a machine in no zone.
 
-    Its nodes have the region `eastus`, by which names of zones begin in Azure.
+    Names of zones begin with the region in Azure.  Its nodes have the region `eastus`, or labels of AKS.
 
     upstream: azure_zones.go:Cloud.GetZone (cloud-provider-azure)
     """
+    if not zone.isdigit():
+        return False
     zones = nodes.domains(ZONE)
-    regions = {node.labels.get(REGION, "") for node in nodes.members(zones.get(zone, 0))} if zone.isdigit() else set()
-    return any(region and re.fullmatch(f"{re.escape(region)}-\\d", other) for region in regions for other in zones)
+    beginnings: set[str] = set()
+    for node in nodes.members(zones.get(zone, 0)):
+        if any(key.startswith(AKS_LABELS) for key in node.labels):
+            beginnings.add("[a-z0-9]+")
+        elif region := node.labels.get(REGION):
+            beginnings.add(re.escape(region))
+    return any(re.fullmatch(f"{beginning}-\\d", other) for beginning in beginnings for other in zones)
 
 
 def _shared_labels(nodes: Iterator[SchedulerNode], key: str) -> Labels:

@@ -204,6 +204,14 @@ def test_azure_has_fault_domains_in_place_of_zones(zones, faults):
     assert sorted({*zones} - {*faults}) == sorted(labels[ZONE] for labels, _ in places_of_new(cycle))
 
 
+@pytest.mark.parametrize(("zones", "faults"), [(("0", "1", "eastus-1"), ["0", "1"]), (("0", "1", "2"), [])])
+def test_nodes_of_aks_tell_fault_domains_from_zones_whatever_their_region(zones, faults):
+    aks = {"kubernetes.azure.com/mode": "system"}
+    cycle = attempted(*(node(f"n{zone}", zone, labels=aks) for zone in zones), constraints=[spread()])
+
+    assert faults == [zone for zone in zones if is_fault_domain(cycle.snapshot.nodes, zone)]
+
+
 def test_a_zone_that_is_a_number_is_no_fault_domain_without_a_region():
     cycle = attempted(*(node(f"n{zone}", zone) for zone in ("0", "eastus-1", "-1")), constraints=[spread()])
 
