@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from webhook.findings.rule import in_yaml
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import (
     DUPLICATE,
@@ -31,7 +32,7 @@ from webhook.kubernetes.names import ARCH, OS
 from webhook.kubernetes.reader import Reader
 from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.workload import Workload, parse_workloads
-from webhook.spread.constraint import read_selector
+from webhook.spread.constraint import read_constraints, read_selector
 from webhook.spread.selectors import LabelSelector, Match, as_selector
 from webhook.spread.validation import REPEATED, on_stored_pod, selector_errors, validate
 
@@ -47,7 +48,15 @@ _TYPE_WORDS = {
     DUPLICATE: "Duplicate value",
 }
 _WITHOUT_VALUE = (REQUIRED, FORBIDDEN)
-_SELECTING = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
+# Kinds that must have a selector, and what kube-apiserver calls them where it is empty.
+_NAMES = {
+    "Deployment": "deployment",
+    "ReplicaSet": "deployment",  # so it is upstream
+    "StatefulSet": "statefulset",
+    "DaemonSet": "daemonset",
+}
+_SELECTING = (*_NAMES, "ReplicationController")
+_SELECTOR_PATH = ("spec", "selector")
 # upstream: validation.go:validateTopologySpreadConstraints looks at these fields in this order, then at the others
 _ORDER = {"maxSkew": 0, "topologyKey": 1, "whenUnsatisfiable": 2, REPEATED: 3}
 _LAST = len(_ORDER)
@@ -75,7 +84,7 @@ class Refusal(NamedTuple):
 
     reason: str
     errors: tuple[str, ...]  # in its own words
-    # The field to mend where the selector does not match the template, and what to write there; None if it does.
+    # The field to mend where the selector is at fault, and what to write there; None if it is not.
     selector: tuple[str, str] | None = None
 
     def status(self, ref: ObjectRef) -> Mapping[str, object]:
@@ -98,7 +107,11 @@ class Refusal(NamedTuple):
 
 
 def refusal(obj: Mapping[str, object], features: Features) -> Refusal | None:
-    """Return why kube-apiserver refuses the constraints, labels or selector of a built-in kind; None if it does not."""
+    """
+    Return why kube-apiserver refuses the constraints, labels or selector of a built-in kind; None if it does not.
+
+    It decodes strictly, as kubectl asks it to.
+    """
     workloads = parse_workloads(obj, BUILT_IN_KINDS)
     if not workloads:
         return None
@@ -110,11 +123,26 @@ def refusal(obj: Mapping[str, object], features: Features) -> Refusal | None:
         for value in as_mapping(value_at(obj, path)).values():
             if value is not None and not isinstance(value, str):
                 where = f"Go struct field ObjectMeta.{path_text(path)} of type string"
-                return Refusal(BAD_REQUEST, (f"{_unhandled(workloads[0])} {_json_type(value, 'string')} into {where}",))
-    mismatches = [error for workload in workloads if (error := _selector_error(workload)) is not None]
-    found = dict.fromkeys(map(_worded, (*mismatches, *errors)))
-    advice = (path_text(mismatches[0].path), _selector_advice(workloads[0])) if mismatches else None
+                return Refusal(BAD_REQUEST, (_unmarshaled(workloads[0], _json_type(value, "string"), where),))
+    if unknown := sorted(path for workload in workloads for path in _unknown_fields(workload, features)):
+        fields = ", ".join(f"unknown field {_quoted(f'{path_text(path[:-1])}.{path[-1]}')}" for path in unknown)
+        return Refusal(BAD_REQUEST, (f"{_unhandled(workloads[0])} strict decoding error: {fields}",))
+    selector_faults = [error for workload in workloads for error in _selector_errors(workload)]
+    found = dict.fromkeys(map(_worded, (*selector_faults, *errors)))
+    advice = _selector_advice(workloads[0]) if selector_faults else None
     return Refusal(INVALID_OBJECT, tuple(found), advice) if found else None
+
+
+def _unknown_fields(workload: Workload, features: Features) -> Iterator[FieldPath]:
+    """
+    Yield the paths of fields in constraints, and of misplaced constraints, that strict decoding refuses.
+
+    `kubectl apply` does not send a field that is null.
+    """
+    yield from workload.misplaced
+    for field in read_constraints(workload.raw_constraints, features).unknown:
+        if value_at(workload.raw_constraints, field.path) is not None:
+            yield (*workload.path, *field.path)
 
 
 def warnings(obj: Mapping[str, object], features: Features) -> tuple[str, ...]:
@@ -174,12 +202,16 @@ def _undecoded(error: FieldError, workload: Workload) -> str:
     if error.path[-1] != field_names[-1]:
         go_type = item_type
     where = f"Go struct field {struct}.{'.'.join(field_names)} of type {go_type}"
-    return f"{_unhandled(workload)} {_json_type(error.value, go_type)} into {where}"
+    return _unmarshaled(workload, _json_type(error.value, go_type), where)
+
+
+def _unmarshaled(workload: Workload, json_type: str, where: str) -> str:
+    return f"{_unhandled(workload)} json: cannot unmarshal {json_type} into {where}"
 
 
 def _unhandled(workload: Workload) -> str:
     kind, version = workload.kind.kind, workload.kind.api_version.rpartition("/")[2]
-    return f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot unmarshal'
+    return f'{kind} in version "{version}" cannot be handled as a {kind}:'
 
 
 def _labels_path(workload: Workload) -> FieldPath:
@@ -195,22 +227,31 @@ def _json_type(value: object, go_type: str) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
-def _selector_error(workload: Workload) -> FieldError | None:
+def _selector_errors(workload: Workload) -> Iterator[FieldError]:
     """
-    Return the error of a selector that does not match the labels of the template.
+    Yield the errors of a selector that is absent or empty, or does not match the labels of the template.
 
-    upstream: apps/validation.go:ValidatePodTemplateSpecForReplicaSet, ValidateDaemonSetSpec (v1.37)
+    upstream: apps/validation.go:ValidateDeploymentSpec, ValidateReplicaSetSpec, ValidateStatefulSetSpec,
+    ValidateDaemonSetSpec (v1.37)
     """
-    selector = _read_selector(workload)
-    if selector is None or as_selector(selector).match(workload.labels) is Match.YES:
-        return None
-    return FieldError(INVALID, _labels_path(workload), workload.labels, "`selector` does not match template `labels`")
+    labels_path, kind = _labels_path(workload), workload.kind.kind
+    labels = None if value_at(workload.spec, labels_path[1:]) is None else workload.labels
+    mismatch = FieldError(INVALID, labels_path, labels, "`selector` does not match template `labels`")
+    if kind in _NAMES and workload.spec.get("selector") is None:
+        if kind != "DaemonSet":
+            yield FieldError(REQUIRED, _SELECTOR_PATH, None, "")
+        yield mismatch
+    elif (selector := _read_selector(workload)) is not None:
+        if kind in _NAMES and not selector.keys:
+            yield FieldError(INVALID, _SELECTOR_PATH, {}, f"empty selector is invalid for {_NAMES[kind]}")
+        elif as_selector(selector).match(workload.labels) is not Match.YES:
+            yield mismatch
 
 
 def _read_selector(workload: Workload) -> LabelSelector | None:
     """Return the selector that must match the template; None if there is none, or kube-apiserver has other errors."""
-    written = workload.selector
-    if workload.kind.kind not in _SELECTING or not written:
+    written = workload.spec.get("selector")
+    if workload.kind.kind not in _SELECTING or not isinstance(written, dict):
         return None
     if workload.kind.kind == "ReplicationController":
         written = {"matchLabels": written}
@@ -219,16 +260,17 @@ def _read_selector(workload: Workload) -> LabelSelector | None:
     return None if selector is None or reader.errors or any(selector_errors(selector, ())) else selector
 
 
-def _selector_advice(workload: Workload) -> str:
-    """Return what to write where the selector and the labels of the template differ."""
-    selector = _read_selector(workload)
-    selected = selector.match_labels if selector is not None else {}
-    missed = {key: value for key, value in selected.items() if workload.labels.get(key) != value}
-    written = {key: workload.labels[key] for key in missed if key in workload.labels}
-    if not missed:
-        return "write labels that spec.selector matches"
+def _selector_advice(workload: Workload) -> tuple[str, str]:
+    """Return the field to mend where the selector is at fault, and what to write there."""
+    selector, labels = _read_selector(workload), workload.labels
+    if selector is None or not selector.keys:
+        wanted = f"write selector: {in_yaml({'matchLabels': labels})}"
+        return path_text(_SELECTOR_PATH), wanted if labels else "give the template labels, and select them here"
+    missed = {key: value for key, value in selector.match_labels.items() if labels.get(key) != value}
+    written = {key: labels[key] for key in missed if key in labels}
     instead = f", or select {_pairs(written)} in spec.selector" if written else ""
-    return f"write {_pairs(missed)}{instead}"
+    advice = f"write {_pairs(missed)}{instead}" if missed else "write labels that spec.selector matches"
+    return path_text(_labels_path(workload)), advice
 
 
 def _pairs(labels: Mapping[str, str]) -> str:

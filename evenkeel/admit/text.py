@@ -27,6 +27,7 @@ from webhook.manifests.configurations import NAME, enforced_entry_name, entry_na
 from webhook.policy.policy import Policy
 
 STDIN = {"-": "STDIN"}  # as kubectl names it
+_UNKNOWN_FIELD = "unknown-field"
 
 
 def text(applied: Applied, file: str, policy: Policy | None = None, fail_on: Severity = Severity.ERROR) -> str:
@@ -78,7 +79,11 @@ def _fixes(applied: Applied) -> Iterator[str]:
 def _fields_to_fix(applied: Applied) -> Iterator[tuple[str, str]]:
     if applied.refused and applied.refusal is not None:
         yield from filter(None, [applied.refusal.selector])
-        findings = [finding for finding in applied.validate.findings if finding.rejected_by_api_server]
+        findings = [
+            finding
+            for finding in applied.validate.findings
+            if finding.rejected_by_api_server or finding.rule == _UNKNOWN_FIELD
+        ]
     else:
         denied = as_list(as_mapping((applied.answer.status or {}).get("details")).get("causes"))
         causes = [(as_mapping(cause).get("reason"), as_mapping(cause).get("field")) for cause in denied]

@@ -129,6 +129,114 @@ def test_a_selector_must_match_the_template(kind, labels, shown):
     assert None is printed(workload(kind, constraint(), spec=selector))
 
 
+ABSENT = "`selector` does not match template `labels`"
+LACKING = [
+    *(
+        (
+            kind,
+            None,
+            [
+                "spec.selector: Required value",
+                f'spec.template.metadata.labels: Invalid value: {{"app":"web"}}: {ABSENT}',
+            ],
+        )
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet")
+    ),
+    ("DaemonSet", None, [f'spec.template.metadata.labels: Invalid value: {{"app":"web"}}: {ABSENT}']),
+    *(
+        (kind, selector, [f"spec.selector: Invalid value: {{}}: empty selector is invalid for {name}"])
+        for kind, name in (
+            ("Deployment", "deployment"),
+            ("ReplicaSet", "deployment"),
+            ("StatefulSet", "statefulset"),
+            ("DaemonSet", "daemonset"),
+        )
+        for selector in ({}, {"matchLabels": {}, "matchExpressions": []})
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "selector", "errors"), LACKING)
+def test_a_selector_must_be_there(kind, selector, errors):
+    found = refusal(workload(kind, constraint(), spec={"selector": selector}), LATEST)
+
+    assert ("Invalid", tuple(errors)) == (found.reason, found.errors)
+    assert ("spec.selector", "write selector: {matchLabels: {app: web}}") == found.selector
+
+
+def test_what_lacks_a_selector_may_lack_labels_and_have_other_errors():
+    obj = workload("Deployment", constraint(maxSkew=0))
+    del obj["spec"]["selector"], obj["spec"]["template"]["metadata"]
+    found = refusal(obj, LATEST)
+
+    assert (
+        "spec.selector: Required value",
+        f"spec.template.metadata.labels: Invalid value: null: {ABSENT}",
+        f"{AT}[0].maxSkew: Invalid value: 0: must be greater than zero",
+    ) == found.errors
+    assert ("spec.selector", "give the template labels, and select them here") == found.selector
+
+
+@pytest.mark.parametrize("kind", ["ReplicationController", "Job"])
+@pytest.mark.parametrize("selector", [None, {}])
+def test_a_selector_that_is_written_by_the_api_server_may_be_absent(kind, selector):
+    assert None is refusal(workload(kind, constraint(), spec={"selector": selector}), LATEST)
+
+
+STRAY = constraint(matchLabels={"app": "web"})
+STRICT = [
+    (workload("Deployment", STRAY), [f"{AT}[0].matchLabels"]),
+    (pod(STRAY), ["spec.topologySpreadConstraints[0].matchLabels"]),
+    (workload("CronJob", STRAY), [f"spec.jobTemplate.{AT}[0].matchLabels"]),
+    (
+        workload(
+            "Deployment",
+            constraint(zeta=1, maxSkew=0),
+            *(constraint(topologyKey=f"rack{i}") for i in range(9)),
+            constraint(
+                topologyKey="rack",
+                labelSelector={"matchlabels": {}, "matchExpressions": [{"key": "a", "operator": "Exists", "x": 1}]},
+                beta={"c": 1},
+            ),
+        ),
+        [
+            f"{AT}[0].zeta",
+            f"{AT}[10].beta",
+            f"{AT}[10].labelSelector.matchExpressions[0].x",
+            f"{AT}[10].labelSelector.matchlabels",
+        ],
+    ),
+    (
+        workload("Deployment", constraint(nope=1), spec={"selector": {}, "topologySpreadConstraints": [constraint()]}),
+        [f"{AT}[0].nope", "spec.topologySpreadConstraints"],
+    ),
+    (workload("Deployment", constraint(**{'a"b': 1, "é": 1, "*": 1})), [f"{AT}[0].*", f'{AT}[0].a\\"b', f"{AT}[0].é"]),
+]
+
+
+@pytest.mark.parametrize(("obj", "fields"), STRICT)
+def test_an_unknown_field_is_refused_before_anything_is_validated(obj, fields):
+    kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
+    said = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
+
+    assert f"Error from server (BadRequest): {ATTEMPT}: {said}" + ", ".join(
+        f'unknown field "{field}"' for field in fields
+    ) == printed(obj)
+
+
+def test_a_wrong_type_comes_before_an_unknown_field():
+    assert "maxSkew of type int32" in printed(workload("Deployment", constraint(nope=1), constraint(maxSkew="x")))
+    assert "metadata.labels of type string" in printed(workload("Deployment", constraint(nope=1), labels={"a": 1}))
+
+
+def test_what_is_null_is_not_sent():
+    assert None is refusal(workload("Deployment", constraint() | {"nope": None}), LATEST)
+
+
+def test_the_schema_of_a_custom_resource_decides_on_its_fields():
+    assert None is refusal(workload("Rollout", STRAY), LATEST)
+
+
 ADVICE = [
     ({"matchLabels": {"app": "web", "tier": "a"}}, "write tier=a"),
     ({"matchLabels": {"app": "db"}}, "write app=db, or select app=web in spec.selector"),
@@ -143,9 +251,7 @@ def test_what_to_write_where_they_differ(selector, advice):
     assert ("spec.template.metadata.labels", advice) == found.selector
 
 
-@pytest.mark.parametrize(
-    "selector", [None, {}, [], "x", {"matchLabels": 1}, {"matchExpressions": [{"operator": "Foo"}]}]
-)
+@pytest.mark.parametrize("selector", [[], "x", {"matchLabels": 1}, {"matchExpressions": [{"operator": "Foo"}]}])
 def test_what_is_wrong_with_a_selector_itself_is_not_judged(selector):
     assert None is refusal(workload("Deployment", constraint(), spec={"selector": selector}), LATEST)
 

@@ -174,10 +174,7 @@ SCHEMA = {"kind": "CustomResourceDefinition", "spec": {"topologySpreadConstraint
     ("obj", "mentioned"),
     [
         ({"spec": {"sets": [{"pod": {"topologySpreadConstraints": [{}]}}]}}, True),
-        *(
-            ({"spec": {f"{anchor}(topologySpreadConstraints)": [{}]}}, True)
-            for anchor in ("", "+", "=", "^", "<", "X")
-        ),
+        *(({"spec": {f"{anchor}(topologySpreadConstraints)": [{}]}}, True) for anchor in ("", "+", "=", "^", "<", "X")),
         ({"spec": {"topologySpreadConstraints": []}}, False),
         (SCHEMA, False),
         ({"data": "topologySpreadConstraints"}, False),

@@ -49,6 +49,10 @@ FIX = (
     "  Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].labelSelector",
     "    write labelSelector: ",
 )
+STRICT = (
+    'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
+    'unknown field "spec.template.spec.topologySpreadConstraints'
+)
 SET = ("  Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew", "    set maxSkew to 1")
 THING = {
     "apiVersion": "e.com/v1",
@@ -119,6 +123,26 @@ CASES = [
         (
             'The Pod "web-1" is invalid: spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater',
             *SET,
+        ),
+    ),
+    Case(
+        "with fields that the API does not have",
+        partial(applied, workload("Deployment", constraint(matchLabels={"app": "web"}, MaxSkew=1, labelSelector=None))),
+        (
+            f'Error from server (BadRequest): error when creating "f": {STRICT}[0].MaxSkew", unknown field',
+            "  Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].MaxSkew",
+            "    remove it: maxSkew is there, too",
+            "  Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].matchLabels",
+            "    move matchLabels below labelSelector",
+        ),
+    ),
+    Case(
+        "without a selector",
+        partial(applied, workload("DaemonSet", spec={"selector": None})),
+        (
+            'The DaemonSet "web" is invalid: spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector`',
+            "  DaemonSet shop/web: spec.selector",
+            "    write selector: {matchLabels: {app: web}}",
         ),
     ),
     Case(

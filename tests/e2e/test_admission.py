@@ -220,6 +220,13 @@ def refused(namespace):
     mistyped = deployment(namespace)
     mistyped["spec"]["template"]["spec"][FIELD] = constraint()
     several = (constraint(maxSkew=0, whenUnsatisfiable="Never"), constraint(minDomains=0), EMPTY)
+    misplaced = deployment(namespace, constraint(nope=1), spec={FIELD: [constraint()]})
+    expression = {"key": "app", "operator": "Exists", "x": 1, "*": 1, 'é"': 1}
+    unknown_fields = (
+        constraint(zeta=1, maxSkew=0),
+        *(constraint(topologyKey=f"rack{i}") for i in range(9)),
+        constraint(topologyKey="rack", MaxSkew={"c": 1}, labelSelector={"matchExpressions": [expression], "m": {}}),
+    )
     return [
         deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}),
         deployment(namespace, *several),
@@ -227,6 +234,16 @@ def refused(namespace):
         of("CronJob", namespace, constraint(maxSkew="0")),
         mistyped,
         *(of(kind, namespace, EMPTY, labels={"app": "x", "b": "c"}) for kind in (*SELECTING, "DaemonSet")),
+        *(of(kind, namespace, constraint(matchLabels={"app": "web"})) for kind in ("Pod", "CronJob", "Deployment")),
+        deployment(namespace, *unknown_fields, spec={"selector": {}}),
+        deployment(namespace, constraint(nope=1), constraint(maxSkew="0")),
+        misplaced,
+        *(
+            of(kind, namespace, constraint(maxSkew=0), spec={"selector": selector})
+            for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+            for selector in (None, {}, {"matchLabels": {}})
+        ),
+        deployment(namespace, template={"labels": None}, spec={"selector": None}),
     ]
 
 
