@@ -27,7 +27,7 @@ from webhook.kubernetes.reader import Reader, brief
 from webhook.kubernetes.references import Scaling
 from webhook.kubernetes.workload import Workload
 from webhook.spread.cluster_view import ClusterView
-from webhook.spread.constraint import HARD, SOFT, Constraint, Reading, read_selector
+from webhook.spread.constraint import HARD, HONOR, SOFT, Constraint, Reading, read_selector
 from webhook.spread.domains import OnlyDomain, Reach, carrying_every_key, most_new_pods, only_domain
 from webhook.spread.new_pod import NewPod, pod_of
 from webhook.spread.nodes import Nodes, NodeSet
@@ -362,8 +362,14 @@ class Subject:
         The nodes are those that there are, or the same `in_service`.
         """
         alike = [other for other in self.constraints if other.hard == constraint.hard]
-        reach = self._reach_in_service if in_service else self.reach
-        return only_domain(reach, constraint, carrying_every_key(self.nodes, alike))
+        carrying, reach = carrying_every_key(self.nodes, alike), self.reach
+        # To make nodes in service takes milliseconds whenever a node has changed.  They can only have more domains, and
+        # only where taints count.
+        if in_service and constraint.node_taints_policy == HONOR:
+            eligible = reach.eligible(constraint, carrying)
+            if self.nodes.number_of_domains(constraint.topology_key, eligible) < 2:
+                reach = self._reach_in_service
+        return only_domain(reach, constraint, carrying)
 
     @cached_property
     def workload_selector(self) -> Selector:
