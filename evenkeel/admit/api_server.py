@@ -250,13 +250,10 @@ def _selector_errors(workload: Workload) -> Iterator[FieldError]:
 
 def _read_selector(workload: Workload) -> LabelSelector | None:
     """Return the selector that must match the template; None if there is none, or kube-apiserver has other errors."""
-    written = workload.spec.get("selector")
-    if workload.kind.kind not in _SELECTING or not isinstance(written, dict):
+    if workload.kind.kind not in _SELECTING or not isinstance(workload.spec.get("selector"), dict):
         return None
-    if workload.kind.kind == "ReplicationController":
-        written = {"matchLabels": written}
     reader = Reader()
-    selector = read_selector(reader, written, ())
+    selector = read_selector(reader, workload.label_selector, ())
     return None if selector is None or reader.errors or any(selector_errors(selector, ())) else selector
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evenkeel.placement.claims import ClaimReach, VolumeGap
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.storage import CLAIMS, NO_STORAGE, PERSISTENT_VOLUMES
-from webhook.findings.wording import first_of, number_of
-from webhook.kubernetes.names import HOSTNAME
+from webhook.findings.wording import domain_word, first_of, number_of
 
 
 def claim_rows(claims: Sequence[ClaimReach], number: int) -> Iterator[tuple[str, str, str]]:
@@ -35,8 +34,7 @@ def places(reach: ClaimReach) -> str:
     """Return where the nodes are that a claim leaves, such as `zone a`; "" for any node, or none."""
     if not reach.domains:
         return ""
-    named = "node" if reach.key == HOSTNAME else reach.key.rpartition("/")[2]
-    return f"{named} {first_of(reach.domains)}"
+    return f"{domain_word(reach.key)} {first_of(reach.domains)}"
 
 
 def state(reach: ClaimReach) -> str:

@@ -71,7 +71,6 @@ spec:
         nodeTaintsPolicy: Honor
         labelSelector: {matchLabels: {app: web}}
 """
-_SELECTED_BY_LABELS = ("ReplicationController", "DeploymentConfig")  # their selector is a map of labels
 _PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
 
 
@@ -374,13 +373,7 @@ class Subject:
     @cached_property
     def workload_selector(self) -> Selector:
         """The workload's own selector, by which its controller finds its Pods; NOTHING if it has none."""
-        return as_selector(read_selector(Reader(), self._written_selector or None, ()))
-
-    @property
-    def _written_selector(self) -> Mapping[str, object]:
-        """The workload's own selector as a LabelSelector."""
-        written = self.workload.selector
-        return {"matchLabels": written} if written and self.workload.kind.kind in _SELECTED_BY_LABELS else written
+        return as_selector(read_selector(Reader(), self.workload.label_selector or None, ()))
 
     @cached_property
     def own_selector(self) -> dict[str, str]:
@@ -389,7 +382,7 @@ class Subject:
 
         A Job's is not copied: the API server generates it from a uid.
         """
-        selector, labels = self._written_selector, self.workload.labels
+        selector, labels = self.workload.label_selector, self.workload.labels
         match_labels = selector.get("matchLabels")
         if not isinstance(match_labels, dict) or len(selector) > 1 or len(match_labels) > MOST_LABELS_COPIED:
             return {}

@@ -60,6 +60,7 @@ MOST_UNKNOWN_FIELDS = 200  # in an object with more, names are not looked at: a 
 LONGEST_IGNORE = 4_096  # characters
 DEPLOYMENT_TYPE = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
+_SELECTED_BY_LABELS = ("ReplicationController", "DeploymentConfig")  # their selector is a map of labels
 _SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # Other names are not compared: a length is cheap.
 
 
@@ -107,6 +108,13 @@ class Workload:
         object.__setattr__(self, "is_pod", self.kind.template == ())
         object.__setattr__(self, "stored", self.is_pod and self.uid != "")
         object.__setattr__(self, "has_constraints", self.raw_constraints not in (None, []))
+
+    @property
+    def label_selector(self) -> Mapping[str, object]:
+        """Its own selector, raw, as a LabelSelector."""
+        if self.selector and self.kind.kind in _SELECTED_BY_LABELS:
+            return {"matchLabels": self.selector}
+        return self.selector
 
     @property
     def in_template(self) -> bool:
