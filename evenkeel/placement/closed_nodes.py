@@ -112,7 +112,7 @@ def models(cycle: Cycle) -> tuple[NodeSet, NodeSet]:
             out_of_service |= members
         if any(map(_is_going, taints)):
             leaving |= members
-    control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE)
+    control_plane = union(nodes.carrying(role) for role in CONTROL_PLANE) | nodes.tainted_by(CONTROL_PLANE)
     if (cycle.reach.affine or nodes.all) & ~control_plane:
         passing &= ~control_plane
     passing &= ~union(nodes.domains(key).get(value, 0) for key, value in VIRTUAL_LABELS)

@@ -51,6 +51,10 @@ def test_what_a_template_reads(chart, template, reads):
     assert reads == tuple(map(found.reads, (TOP, WEB)))
 
 
+def test_charts_below_may_read_global_values(chart):
+    assert chart("a").reads(("global", FIELD))
+
+
 @pytest.mark.parametrize("needed", ["{name: web}", "{name: b, alias: web}"])
 def test_a_chart_that_it_depends_on_reads_the_values_under_its_name(chart, needed):
     found = chart("a", f"name: a\ndependencies: [{needed}]")

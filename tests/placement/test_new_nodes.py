@@ -42,7 +42,8 @@ def model(*nodes, labels=None, **fields):
     ],
 )
 def test_a_new_node_is_like_one_that_can_take_the_pod(first, fields):
-    assert "z1" == model(first, node("z1", "z", labels={"disk": "ssd"}), **fields)
+    """The first would be the model: of two sizes that are as common, the smaller one is."""
+    assert "z1" == model(first, node("z1", "z", labels={"disk": "ssd"}, cpu="2000"), **fields)
 
 
 def test_no_node_is_like_a_new_one():

@@ -139,6 +139,17 @@ def test_a_node_that_is_out_of_service_may_come_back(pods, closed, number):
     assert [5, number] == [limit and limit.number for limit in limits]
 
 
+def test_a_node_that_comes_back_may_let_in_some_more():
+    constraints = [spread(nodeTaintsPolicy="Honor"), spread(HOSTNAME, nodeTaintsPolicy="Honor")]
+    back = node("b1", "b", **closed_for_now("node.kubernetes.io/not-ready"))
+    limits = [
+        never_all(attempted(*zones(a=3, b=1), *more, constraints=constraints), selecting({"app": "web"}), 12)
+        for more in ([], [back])
+    ]
+
+    assert [3, 9] == [limit and limit.number for limit in limits]
+
+
 def test_nodes_that_contradict_only_once_another_is_back():
     """Until then one zone counts, which takes all Pods."""
     back = node("b0", "b", **closed_for_now("node.kubernetes.io/not-ready"))
