@@ -376,7 +376,7 @@ def _odd_domains(explained: ConstraintExplained, explanation: Explanation) -> It
             yield f"{first_of(unnamed)} {verb} the label {key} without a value, which counts as a domain of its own"
     faults = [domain.value for domain in explained.domains if key == ZONE and is_fault_domain(nodes, domain.value)]
     if faults:
-        yield f"{first_of(faults)}: no zones, but fault domains, by which Azure labels machines that are in no zone"
+        yield f"{first_of(faults)}: not zones, but fault domains, with which Azure labels machines that are in no zone"
 
 
 def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:

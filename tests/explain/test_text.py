@@ -323,7 +323,7 @@ def test_domains_that_nobody_meant():
     assert [f"n0 has the label {ZONE} without a value, which counts as a domain of its own"] == [
         line for line in lines(explained(unnamed, node("a1", "a"), constraints=[spread()])) if "without a value" in line
     ]
-    assert "0, 1: no zones, but fault domains, by which Azure labels machines that are in no zone" in lines(
+    assert "0, 1: not zones, but fault domains, with which Azure labels machines that are in no zone" in lines(
         explained(*faults, constraints=[spread()])
     )
 
