@@ -247,6 +247,23 @@ def counted() -> Iterator[Frame]:
     yield frame("Filled Pods count, hollow Pods do not", placed, sums(placed), verdicts(placed))
 
 
+def several() -> Iterator[Frame]:
+    """Each of two constraints allows only nodes that the other refuses."""
+    placed = scene([*nodes(2, "a"), *nodes(1, "b"), *pods(a1=2, a2=1, b1=2)], spread(), spread(HOSTNAME))
+    lines = Line("skew by zone", _skews(placed)), Line("skew by hostname", _skews(placed, 1), by_node=True)
+    yield frame("No node passes both constraints", placed, *lines)
+
+
+def _skews(placed: Scene, index: int = 0) -> tuple[Cell, ...]:
+    """The skew in each domain of a constraint, with maxSkew where it is too large."""
+    most = placed.explained.constraints[index].constraint.max_skew
+    cells = (
+        Cell(str(domain.skew), "yes") if domain.passes else Cell(f"{domain.skew} > {most}", "no")
+        for domain in placed.domains(index)
+    )
+    return tuple(cells)
+
+
 def empty_zone() -> Iterator[Frame]:
     """Zone c is empty, and its node has a taint."""
     there = [*nodes(1, "a", "b"), node("c1", "c", taints=[INFRA]), *pods(a1=2, b1=2)]
@@ -313,6 +330,7 @@ PICTURES = {
     "skew": skew,
     "hard-and-soft": hard_and_soft,
     "counted": counted,
+    "several": several,
     "empty-zone": empty_zone,
     "defaults": defaults,
     "rollout": rollout,

@@ -9,16 +9,7 @@ from evenkeel.catalogue import markdown as catalogue
 from evenkeel.clusters.reduction import only_read
 from evenkeel.report import skew_metrics
 from tests import outputs
-from tests.generate import (
-    chart,
-    concepts,
-    exits,
-    growth,
-    metrics,
-    scenarios,
-    versions,
-    waiting,
-)
+from tests.generate import chart, concepts, exits, growth, metrics, versions, waiting
 from tests.generate.commands import output
 from tests.generate.markdown import table
 from tests.support import ROOT
@@ -51,12 +42,10 @@ def table_of(block: re.Match[str]) -> str:
 WHOLE = {
     "docs/explain.svg": waiting.picture,
     "docs/rules.md": catalogue.page,
-    "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
     "charts/evenkeel/files/operators.yaml": chart.operators,
-    **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
     **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},
     **{file: partial(growth.picture, name) for file, name in growth.DRAWINGS.items()},
     **{file: partial(outputs.printed, name) for file, name in outputs.OUTPUTS.items()},

@@ -6,18 +6,15 @@ import json
 import re
 import shlex
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 
 from tests.generate import concepts, versions
 from tests.generate.commands import output
 from tests.generate.documents import GENERATED, PAGES, TABLE, fill, table_of
-from tests.generate.scenarios import DRAWINGS
 from tests.house.cited_tests import cited_tests, is_test
 from tests.support import ROOT
 from tests.support.commands import commands
-from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, parser
 from webhook.kubernetes.features import NEWEST, Features, features
@@ -43,17 +40,6 @@ def test_every_example_is_in_a_test_of_a_policy():
     assert set() == {
         file.name for file in examples.glob("*.yaml") if "test" not in file.name and file.name not in tests
     }
-
-
-@pytest.mark.parametrize("file", DRAWINGS)
-def test_a_drawing_shows_every_node_and_pod(file):
-    """And is well-formed."""
-    texts = [one.text for one in ElementTree.parse(ROOT / file).iter("{http://www.w3.org/2000/svg}text")]
-    cluster = objects(DRAWINGS[file], CLUSTER)
-
-    assert {one["metadata"]["name"] for one in cluster if one["kind"] == "Node"} <= {*texts}
-    pods = [one["metadata"]["labels"]["app"] for one in cluster if one["kind"] == "Pod"]
-    assert len(pods) == sum(re.split("[,/]", text)[text.startswith("other/")] in pods for text in texts)
 
 
 def test_each_picture_of_the_concepts_is_on_their_page():

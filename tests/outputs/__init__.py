@@ -16,7 +16,8 @@ from tests.support import ROOT
 FOLDER = Path(__file__).parent
 EXAMPLES = "docs/examples"
 POLICY = f"--policy {EXAMPLES}/install/policy.yaml"
-ZONES = f"{EXAMPLES}/scenarios/12-zone-against-node"
+SCENARIOS = "tests/data/scenarios"
+ZONES = f"{SCENARIOS}/12-zone-against-node"
 WAITING = f"--cluster {EXAMPLES}/waiting/cluster.yaml"
 SIMULATED = f"--cluster {EXAMPLES}/simulate/cluster.yaml -n shop"
 REPORTED = f"--cluster {EXAMPLES}/report/cluster.yaml --policy {EXAMPLES}/report/new.yaml"
@@ -37,7 +38,7 @@ COMMANDS = {
         f"explain pod/web-3 -n shop --cluster {EXAMPLES}/waiting/taints.yaml",
     ],
     "lint": [
-        f"lint {EXAMPLES}/scenarios",
+        f"lint {SCENARIOS}",
         *[f"lint {FILES} -o {form}" for form in ("json", "sarif", "junit", "github")],
         f"lint --diff {FILES}",
         f"lint {ZONES}/incoming.yaml --cluster {ZONES}/cluster.yaml",

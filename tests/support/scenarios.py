@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tests.support import ROOT
+from tests.support import DATA
 from webhook.kubernetes.documents import read_objects
 
-FOLDER = ROOT / "docs" / "examples" / "scenarios"
+FOLDER = DATA / "scenarios"
 CLUSTER, INCOMING = "cluster.yaml", "incoming.yaml"
 
 SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -25,7 +25,7 @@ EXAMPLES = (
     *("07-pods-on-an-unlabelled-node", "08-misspelt-label", "09-empty-zone", "10-zone-left-out"),
     *("11-zone-counted-all-the-same", "12-zone-against-node", "13-third-zone", "14-zones-of-different-sizes"),
     *("15-tainted-zone", "16-tainted-zone-soft", "17-scores", "18-large-skew", "19-min-domains", "20-invalid"),
-    *("21-absent-match-label-key", "22-rolling-update", "23-scaling-down", "24-default-constraints"),
+    *("21-absent-match-label-key", "22-rolling-update", "24-default-constraints"),
     *("25-own-constraint", "26-pods-that-do-not-count"),
 )
 
