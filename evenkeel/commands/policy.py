@@ -19,8 +19,9 @@ from evenkeel.clusters import reading, sources
 from evenkeel.clusters.profiles import check_served, load_profiles
 from evenkeel.policy import check_text, in_force_text
 from evenkeel.policy import export as scheduler_defaults
-from evenkeel.policy.check_text import KUBE_SCHEDULER, ComparedCopy
+from evenkeel.policy.check_text import ComparedCopy
 from evenkeel.policy.contradictions import contradictions
+from evenkeel.policy.export import KARPENTER, KUBE_SCHEDULER
 from evenkeel.policy.serving_replicas import notes_on, replicas_behind, services_with_failure_policy_fail
 from evenkeel.policy_test import text as policy_test
 from evenkeel.policy_test.running import SUFFIX, files_of, run_file
@@ -62,9 +63,17 @@ Exit code 0: every answer is as expected, 1: one is not, 2: a file, or a case of
 OUTPUT_FORMS = {"text": policy_test.text, "json": policy_test.as_json, "junit": policy_test.as_xml}
 EXPORT = (
     "Print the policy's default constraints as a KubeSchedulerConfiguration, with which kube-scheduler applies them "
-    "itself; notes on settings that kube-scheduler lacks go to standard error. "
+    "itself, or for Karpenter's --scheduler-config; notes on what these lack go to standard error. "
     "Exit code 0: printed, 2: an input cannot be used."
 )
+EXPORTED = {
+    KUBE_SCHEDULER: scheduler_defaults.configuration,
+    KARPENTER: scheduler_defaults.karpenter_configuration,
+}
+READ_BY = {
+    KUBE_SCHEDULER: "Merge the profiles into the file that kube-scheduler reads by --config",
+    KARPENTER: "Give this to Karpenter, 1.15 or later, by --scheduler-config",
+}
 SCHEMA_HELP = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
 
 
@@ -79,7 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against",
         metavar="FILE",
         type=Path,
-        help="the cluster's KubeSchedulerConfiguration, to print where its default constraints differ",
+        help="the KubeSchedulerConfiguration, or what Karpenter reads by --scheduler-config, to print where its "
+        "default constraints differ",
     )
     options.add_version_argument(check, of_cluster=False)
     options.add_quiet_argument(check)
@@ -108,10 +118,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_test_arguments(test)
     test.set_defaults(act=_test)
-    export = actions.add_parser("export", help="print the default constraints for kube-scheduler", description=EXPORT)
-    export.add_argument(
-        "--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="the program that reads it"
+    export = actions.add_parser(
+        "export", help="print the default constraints for kube-scheduler or Karpenter", description=EXPORT
     )
+    export.add_argument("--for", dest="program", choices=[*EXPORTED], required=True, help="the program that reads it")
     options.add_policy_argument(export)
     options.add_quiet_argument(export)
     export.set_defaults(act=_export)
@@ -198,10 +208,17 @@ def _on_replicas(source: sources.Source, nodes: Nodes) -> Iterator[str]:
 
 
 def _compared(policy: Policy, path: Path, features: Features) -> ComparedCopy:
-    """Compare the policy with a KubeSchedulerConfiguration; UsageError if kube-scheduler would not read that."""
+    """Compare the policy with a copy of its default constraints; UsageError if its program would not start with it."""
+    if (document := scheduler_defaults.karpenter_document(options.text(path))) is not None:
+        constraints, causes = scheduler_defaults.karpenter_constraints(document)
+        if causes:
+            raise UsageError("\n".join(f"{path}: {cause}; Karpenter does not start with it" for cause in causes))
+        differences = scheduler_defaults.karpenter_differences(policy, constraints)
+        return ComparedCopy(str(path), KARPENTER, (), [*differences])
     check_served(load_profiles(path), path, features)
     copy = options.policy(path)
-    return ComparedCopy(str(path), copy.notes, [*scheduler_defaults.differences(policy, copy)])
+    differences = scheduler_defaults.differences(policy, copy)
+    return ComparedCopy(str(path), KUBE_SCHEDULER, copy.notes, [*differences])
 
 
 def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
@@ -247,9 +264,9 @@ def _show(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     policy, today = options.policy(args.policy), options.today()
-    print_notes(scheduler_defaults.losses(policy, today), args.quiet)
-    print("# Merge the profiles into the file that kube-scheduler reads by --config; see docs/policy.md.")
-    print(yaml.safe_dump(scheduler_defaults.configuration(policy.on(today)), sort_keys=False, width=1_000), end="")
+    print_notes(scheduler_defaults.losses(policy, today, args.program), args.quiet)
+    print(f"# {READ_BY[args.program]}; see docs/defaults.md.")
+    print(yaml.safe_dump(EXPORTED[args.program](policy.on(today)), sort_keys=False, width=1_000), end="")
     return 0
 
 

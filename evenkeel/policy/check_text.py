@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from evenkeel.policy.export import KARPENTER, KUBE_SCHEDULER
 from evenkeel.terminal.json_forms import dumped, fields, form
 from webhook.findings.wording import LINE_LIMIT, one_line
 
-KUBE_SCHEDULER = "kube-scheduler"
-EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"
+APPLIED = {
+    KUBE_SCHEDULER: "merge its profiles into this file, and restart kube-scheduler",
+    KARPENTER: "replace this file by what it prints, and restart Karpenter",
+}
 
 
 class ComparedCopy(NamedTuple):
-    """A KubeSchedulerConfiguration, the notes on it, and how its default constraints differ from those of a policy."""
+    """A copy of default constraints, the notes on it, and how it differs from a policy."""
 
     file: str
+    program: str  # That reads it: KUBE_SCHEDULER or KARPENTER.
     notes: Sequence[str]
     differences: Sequence[str]
 
@@ -32,7 +36,7 @@ def _lines(file: str, errors: Sequence[str], notes: Sequence[str], copy: Compare
         yield from (f"{copy.file}: note: {note}" for note in copy.notes)
         yield from (f"{copy.file}: {difference}" for difference in copy.differences)
         if copy.differences:
-            yield f"{copy.file}: run {EXPORTED}, merge its profiles into this file, and restart kube-scheduler"
+            yield f"{copy.file}: run evenkeel policy export --for {copy.program}, {APPLIED[copy.program]}"
             return
     if not errors:
         yield f"{file}: ok"

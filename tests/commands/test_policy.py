@@ -187,6 +187,19 @@ def test_what_is_exported_is_no_different_and_any_other_copy_is_1(run):
     assert (1, ["s: profiles[", "s: profiles[", "s: run evenk"]) == (other.code, begins)
 
 
+def test_what_karpenter_is_given_is_no_different_any_other_copy_is_1_and_one_that_stops_it_2(run):
+    code, out, err = run("policy export --for karpenter")
+    assert (0, ["podTopologySpread"], True) == (code, [*yaml.safe_load(out)], err.startswith("note: "))
+
+    codes = [
+        run("policy check p --against s", p=POLICY, s=copy).code
+        for copy in (out, out.replace("maxSkew: 10", "maxSkew: 3"), out.replace("maxSkew: 10", "max: 10"), "kind: A")
+    ]
+    assert [0, 1, 2, 2] == codes
+    stopped = run("policy check p --against s", p=POLICY, s="podTopologySpread: {defaultingType: List}")
+    assert "evenkeel: s: podTopologySpread.defaultingType: unknown field" == stopped.err.partition(";")[0]
+
+
 @pytest.mark.parametrize("options", ["check s", "check p --against s"])
 def test_a_version_that_kube_scheduler_does_not_read_any_more_is_refused(run, options):
     old = {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "kind": "KubeSchedulerConfiguration"}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 from evenkeel.policy.check_text import ComparedCopy, as_json, text
+from evenkeel.policy.export import KARPENTER, KUBE_SCHEDULER
 
-SAME, OTHER = ComparedCopy("s", ["old"], []), ComparedCopy("s", [], ["profiles: found none"])
+SAME = ComparedCopy("s", KUBE_SCHEDULER, ["old"], [])
+OTHER = ComparedCopy("s", KUBE_SCHEDULER, [], ["profiles: found none"])
 
 
 def test_notes_come_first_and_ok_last():
@@ -18,6 +20,9 @@ def test_what_differs_is_not_ok():
     assert ["s: profiles: found none", "s: run evenkeel policy export --for kube-scheduler, merge"] == [
         line[:57] for line in text("p", [], [], OTHER).splitlines()
     ]
+    assert "s: run evenkeel policy export --for karpenter, replace" == text(
+        "p", [], [], OTHER._replace(program=KARPENTER)
+    ).splitlines()[-1].removesuffix(" this file by what it prints, and restart Karpenter")
 
 
 def test_what_has_errors_is_not_ok():
@@ -33,6 +38,5 @@ def test_for_programs():
     fields = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "PolicyCheck", "file": "p", "errors": [], "notes": ["a"]}
 
     assert {**fields, "against": None} == json.loads(as_json("p", [], ["a"]))
-    assert {**fields, "against": {"file": "s", "notes": [], "differences": ["profiles: found none"]}} == json.loads(
-        as_json("p", [], ["a"], OTHER)
-    )
+    against = {"file": "s", "program": "kube-scheduler", "notes": [], "differences": ["profiles: found none"]}
+    assert {**fields, "against": against} == json.loads(as_json("p", [], ["a"], OTHER))

@@ -72,7 +72,7 @@ def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object
     version = raw.get("apiVersion")
     if version not in (CURRENT, *OLD):
         causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
-    raw = as_mapping(_without_nulls(raw))
+    raw = as_mapping(without_nulls(raw))
     causes += complaints(raw, CONFIGURATION)
     names = [profile.get("schedulerName") or DEFAULT_SCHEDULER for profile in profiles_of(raw)]
     causes += (
@@ -97,11 +97,11 @@ def profiles_of(raw: Mapping[str, object]) -> list[Mapping[str, object]]:
     return list(map(as_mapping, as_list(raw.get("profiles")) or [{}]))
 
 
-def _without_nulls(value: object) -> object:
+def without_nulls(value: object) -> object:
     """Return a copy without null fields: Go decodes them as absent."""
     if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:
