@@ -16,7 +16,6 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
@@ -111,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output == output.JSON and explained:
         print(render.all_as_json(explained))
     elif explained:
-        now, style = datetime.now(UTC), style_of(args.color)
+        now, style = known_cluster.origin(source, known).read, style_of(args.color)
         print("\n\n".join(render.text(result, now, style) for result in explained))
     if errors:
         raise UsageError("\n".join(errors))

@@ -94,12 +94,12 @@ class Explained(NamedTuple):
     reach: str = ""  # which Pods a change of the template reaches; "" where only the kind is known
 
 
-def text(explained: Explained, now: datetime, style: Style = UNCOLOURED) -> str:
+def text(explained: Explained, now: datetime | None, style: Style = UNCOLOURED) -> str:
     """Render an explanation for a person who asks why a Pod waits."""
     return style.lines(_lines(explained, now))
 
 
-def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
+def _lines(explained: Explained, now: datetime | None) -> Iterator[TextLine]:
     subject, explanation = explained.subject, explained.explanation
     if explained.waiting:
         number = len(explained.waiting)

@@ -67,6 +67,22 @@ def test_a_pod_that_waits(run):
     assert "maxSkew: 2 on constraint 0" in out
 
 
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("2026-01-01T00:03:00Z", "kube-scheduler said (it has waited for 3 min at least): "),
+        ("2025-12-31T00:00:00Z", "kube-scheduler said (it has waited for 0 s at least): "),
+        ("9999-99-99T00:00:00Z", "kube-scheduler said: "),
+    ],
+)
+def test_a_pod_in_a_dump_has_waited_until_it_was_read(run, read, said):
+    header = {"kind": DUMP_KIND, "version": VERSION, "time": read}
+    since = CONDITION | {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+    waiting = WAITING | {"status": {"phase": "Pending", "conditions": [since]}}
+
+    assert said in explain(run, "pod/web-9", "\n".join(map(json.dumps, [header, *NODES, waiting]))).out
+
+
 POOLED = {"labels": {"karpenter.sh/nodepool": "general"}}
 POOLS = [node("a1", "a", **POOLED), node("b1", "b", unschedulable=True, **POOLED)]
 
