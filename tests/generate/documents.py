@@ -9,7 +9,7 @@ from evenkeel.catalogue import markdown as catalogue
 from evenkeel.clusters.reduction import only_read
 from evenkeel.report import skew_metrics
 from tests import outputs
-from tests.generate import chart, concepts, exits, growth, metrics, versions, waiting
+from tests.generate import chart, concepts, exits, growth, metrics, tutorial, versions, waiting
 from tests.generate.commands import output
 from tests.generate.markdown import table
 from tests.support import ROOT
@@ -42,6 +42,7 @@ def table_of(block: re.Match[str]) -> str:
 WHOLE = {
     "docs/explain.svg": waiting.picture,
     "docs/rules.md": catalogue.page,
+    "docs/tutorial.md": tutorial.page,
     "docs/versions.md": versions.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from evenkeel.commands.lint import FORMATS
-from tests.e2e.tutorial import PAGE, blocks, changed
+from tests.generate.tutorial import PAGE, blocks, changed
 from tests.support import ROOT
 from tests.support.action import ACTION, LINT, OF_GITHUB, SIMULATE, run_step
 from tests.support.simulated import deployment, nodes
