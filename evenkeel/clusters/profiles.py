@@ -1,16 +1,35 @@
-"""Reads the profiles of kube-scheduler."""
+"""The profiles of kube-scheduler: those of a file, or those that a cloud is assumed to have."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from evenkeel.scheduler.configured_profiles import parse_profiles
-from evenkeel.scheduler.profile import USUAL_PROFILES, Profiles
+from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from webhook.cli.options import text
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.kubernetes.features import Features
+from webhook.kubernetes.names import ZONE
 from webhook.policy.scheduler_configuration import unserved
+from webhook.spread.default_constraints import SYSTEM_DEFAULTS
+from webhook.spread.nodes import Nodes
+
+AKS_LABELS = ("kubernetes.azure.com/cluster", "kubernetes.azure.com/agentpool")  # Nodes of AKS have one, or both.
+AKS_MINOR = 33  # Since then AKS has another default (Azure/AKS#4664).
+AKS_ASSUMED = (
+    f"Assumed, because nodes have labels of AKS: kube-scheduler's default constraint on {ZONE} has maxSkew 1 "
+    "(Azure/AKS#4664), and that on kubernetes.io/hostname is the usual one. If you have set others, give them with "
+    "--scheduler-config."
+)
+# AKS publishes only maxSkew of the zone.  A configuration can change that only in a List, with all constraints; a List
+# differs from System where nodes lack a zone, and AKS labels each node with one, or with a fault domain.
+AKS_PROFILE = replace(
+    USUAL_PROFILE,
+    defaults=tuple([{**item, "maxSkew": 1} if item["topologyKey"] == ZONE else item for item in SYSTEM_DEFAULTS]),
+    assumed=AKS_ASSUMED,
+)
 
 
 def load_profiles(path: Path | None) -> Profiles:
@@ -27,3 +46,14 @@ def check_served(profiles: Profiles, path: Path | None, features: Features) -> N
     """Raise UsageError if kube-scheduler of this version does not start with the configuration that they are from."""
     for cause in {unserved(profile.api_version, features) for profile in profiles.values()} - {""}:
         raise UsageError(f"{path}: {cause}")
+
+
+def profiles_in(nodes: Nodes, path: Path | None, profiles: Profiles, features: Features) -> Profiles:
+    """Return the profiles that were read from `path`, or without one those that a cluster is assumed to have."""
+    check_served(profiles, path, features)
+    return {AKS_PROFILE.name: AKS_PROFILE} if path is None and has_aks_defaults(nodes, features) else profiles
+
+
+def has_aks_defaults(nodes: Nodes, features: Features) -> bool:
+    """Return whether nodes are of AKS, in a version whose default constraints differ from kube-scheduler's own."""
+    return features.minor >= AKS_MINOR and any(map(nodes.carrying, AKS_LABELS))

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
-from evenkeel.clusters.profiles import check_served, load_profiles
+from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.explain import text as render
 from evenkeel.objects.pod_object import priority_of
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     namespace = selection.namespace(args, source)
     read_subjects = _in_file if args.filename else _in_cluster
     subjects, known, errors = read_subjects(args, source, namespace, kinds)
-    check_served(profiles, args.scheduler_config, known.features)
+    profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     known = known._replace(notes=output.noted(args, known.notes))
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
     explained = list[render.Explained]()
@@ -251,6 +251,7 @@ def _explained(
         waiting=waiting,
         pods=pods,
         reach=reach_of_template(maker) if maker is not None else "",
+        premise=tried.assumed,
     )
 
 

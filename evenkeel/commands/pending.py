@@ -17,7 +17,7 @@ import argparse
 from collections import Counter
 
 from evenkeel.clusters import known_cluster, selection, sources
-from evenkeel.clusters.profiles import check_served, load_profiles
+from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.pending import text as render
 from evenkeel.pending.groups import is_stuck, pending
@@ -51,18 +51,19 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.selection(args, source)
 
     known = known_cluster.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
-    check_served(profiles, args.scheduler_config, known.features)
+    profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     all_pods = [of_pod(pod, known.others) for pod in known.pods]
     subjects = [pod for pod in all_pods if chosen.has(pod.ref.namespace, pod.pod.labels)]
     not_chosen = [pod for pod in all_pods if not chosen.has(pod.ref.namespace, pod.pod.labels)]
     waiting, competing = ([pod for pod in pods if is_stuck(pod, profiles)] for pods in (subjects, not_chosen))
     listed = pending(waiting, known.snapshot, known.features, profiles, known.others, competing=competing)
+    assumed = [profile.assumed for profile in profiles.values() if profile.assumed]
     others = Counter(_other_reason(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
     around = render.Surroundings(
         chosen.namespace,
         labelled=not chosen.selector.empty,
         elsewhere=Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
-        notes=known.notes,
+        notes=(*(assumed if any(not pod.pod.constraints for pod in waiting) else ()), *known.notes),
         assumed=(
             *(() if listed.agree == listed.compared else known.assumed),
             *(makers_note(known.snapshot) if listed.groups else ()),

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from evenkeel.clusters import known_cluster, reading, selection, sources
 from evenkeel.clusters.known_cluster import Known
-from evenkeel.clusters.profiles import check_served, load_profiles
+from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.explain.claims_text import notes_on_pins
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.created_pods import read_creation
@@ -104,6 +104,7 @@ class ReportOfCluster(NamedTuple):
     report: Report
     known: Known
     inventory: Inventory
+    profiles: Profiles
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,9 +114,10 @@ def run(args: argparse.Namespace) -> int:
     ref = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
         return _serve(args, lambda: _read_report(args, source, policies, profiles, chosen, ref))
-    report, known, inventory = _read_report(args, source, policies, profiles, chosen, ref)
+    report, known, inventory, profiles = _read_report(args, source, policies, profiles, chosen, ref)
     policy_notes = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
-    notes = output.noted(args, (*_notes(args, chosen.namespace, report, known), *policy_notes))
+    assumed = [profile.assumed for profile in profiles.values() if profile.assumed and report.uses_scheduler_defaults]
+    notes = output.noted(args, (*assumed, *_notes(args, chosen.namespace, report, known), *policy_notes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == output.HTML:
@@ -164,14 +166,14 @@ def _read_report(
         needs_nodes=False,
         kinds=kinds,
     )
-    check_served(profiles, args.scheduler_config, known.features)
+    profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     creation = read_creation(known.others, known.features)
     reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles, creation)
     workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
     if ref is not None:
         workloads = [workload for workload in workloads if key_of(workload) == inventory.top(ref.key)]
     reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
-    return ReportOfCluster(reporting.report(reported, selection.label_of_sums(args)), known, inventory)
+    return ReportOfCluster(reporting.report(reported, selection.label_of_sums(args)), known, inventory, profiles)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -200,7 +202,7 @@ def _serve(args: argparse.Namespace, read_report: Callable[[], ReportOfCluster])
 
     def report_and_notes() -> tuple[Report, Sequence[str]]:
         try:
-            report, known, _ = read_report()
+            report, known, *_ = read_report()
         except UsageError as error:
             raise ReportError(str(error)) from error
         return report, () if args.quiet else known.notes

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
-from evenkeel.clusters.profiles import check_served, load_profiles
+from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.clusters.selection import Selection
 from evenkeel.explain.text import command_json
 from evenkeel.placement.kubectl_commands import commands
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
     if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*file_refs}:  # To apply them is the first rollout.
         steps = steps[1:]
     known = _read(args, source, selected.namespace, refs, steps, files)
-    check_served(profiles, args.scheduler_config, known.features)
+    profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
         refs = _selected_workloads(args, known, selected, steps)
     if not args.namespace:
@@ -183,7 +183,7 @@ def run(args: argparse.Namespace) -> int:
     outcomes = until_unchanged(outcomes_by_run, is_unchanged)
     now, *after = results(plan, outcomes, shown)
     notes = [
-        *output.noted(args, (*known.notes, *known.assumed)),
+        *output.noted(args, (*planned.assumed, *known.notes, *known.assumed)),
         *dict.fromkeys(note for raw in raws or _with_pods(known) for note in _unlisted(raw, known, kinds)),
         *planned.notes,
         *([] if plan.workloads else [NO_PODS]),

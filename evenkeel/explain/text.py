@@ -92,6 +92,7 @@ class Explained(NamedTuple):
     waiting: Sequence[str] = ()  # names of the Pods of the workload that wait
     pods: int = 0  # of the workload, or its replicas
     reach: str = ""  # which Pods a change of the template reaches; "" where only the kind is known
+    premise: str = ""  # what is assumed of the scheduler, and may change the verdict; printed first
 
 
 def text(explained: Explained, now: datetime | None, style: Style = UNCOLOURED) -> str:
@@ -101,6 +102,8 @@ def text(explained: Explained, now: datetime | None, style: Style = UNCOLOURED) 
 
 def _lines(explained: Explained, now: datetime | None) -> Iterator[TextLine]:
     subject, explanation = explained.subject, explained.explanation
+    if explained.premise:
+        yield explained.premise
     if explained.waiting:
         number = len(explained.waiting)
         wait = f"{number:,} of {number_of(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
@@ -633,7 +636,13 @@ def as_json(explained: Explained) -> dict[str, object]:
         "object": ref_json(ref),
         "pod": f"{ref.namespace}/{ref.name}" if subject.exists else "",
         **fields(subject, "api_group", "workload", "phase", "node"),
-        "remarks": [*subject.remarks, *nomination(explanation), *explained.notes, *explained.assumed],
+        "remarks": [
+            *filter(None, [explained.premise]),
+            *subject.remarks,
+            *nomination(explanation),
+            *explained.notes,
+            *explained.assumed,
+        ],
         "constraints": [_constraint_json(constraint, explained.source) for constraint in explanation.constraints],
         "nodes": _nodes_json(explanation),
         "message": explanation.message,

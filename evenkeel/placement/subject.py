@@ -259,6 +259,11 @@ class Attempt(NamedTuple):
     source: str  # Where the constraints in force come from: FROM_POD, POLICY or FROM_SCHEDULER.
     errors: tuple[str, ...]  # Fields that cannot be read, and what keeps kube-apiserver from creating the Pod.
 
+    @property
+    def assumed(self) -> str:
+        """Why default constraints in force are taken for the cluster's; "" if nothing is assumed of any in force."""
+        return self.cycle.profile.assumed if self.source == FROM_SCHEDULER and self.cycle.constraints else ""
+
 
 def attempt(
     subject: PlacementSubject,

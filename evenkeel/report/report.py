@@ -14,7 +14,7 @@ from typing import NamedTuple
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.claims import ClaimReach, Pins
 from evenkeel.placement.created_pods import BARE_CREATION, PodCreation
-from evenkeel.placement.subject import POLICY
+from evenkeel.placement.subject import FROM_SCHEDULER, POLICY
 from evenkeel.report.idle_constraints import why_idle
 from evenkeel.report.impact import Impact, impact
 from evenkeel.report.inventory import Inventory, LiveWorkload, by_name
@@ -151,6 +151,11 @@ class Report(NamedTuple):
     namespaces: tuple[ReportedGroup, ...]
     groups: tuple[ReportedGroup, ...]  # by the values of a label that was asked for
     node_makers: frozenset[str] = frozenset()  # what starts nodes for new Pods
+
+    @property
+    def uses_scheduler_defaults(self) -> bool:
+        """Whether default constraints of kube-scheduler are in force on any workload."""
+        return any(spread.source == FROM_SCHEDULER for workload in self.workloads for spread in workload.spreads)
 
 
 class Reporting:

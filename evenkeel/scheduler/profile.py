@@ -81,6 +81,7 @@ class Profile:
     preemption_percentage: int = 10
     together: frozenset[str] = frozenset({DEFAULT_SCHEDULER})  # The names of all profiles of the same kube-scheduler.
     api_version: str = CURRENT  # Of the configuration.
+    assumed: str = ""  # A sentence: why these default constraints are taken for the cluster's; "" if they are given.
 
     def heeds(self, constraint: Constraint) -> bool:
         """Whether PodTopologySpread filters, for a hard constraint, or scores, for a soft one."""

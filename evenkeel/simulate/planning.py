@@ -89,6 +89,7 @@ class Planned(NamedTuple):
     not_judged: tuple[str, ...]
     notes: tuple[str, ...]
     preemptor_priority: int  # Pods of a lower priority may be preempted: all of them have to be known one by one
+    assumed: tuple[str, ...] = ()  # why default constraints of the Pods are taken for the cluster's
 
 
 def is_simulated(raw: Raw) -> bool:
@@ -243,7 +244,8 @@ def planned_workloads(
             ),
         ]
     )
-    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preemptor_priority)
+    premises = {maker.of_class.assumed: None for maker in all_makers if maker.of_class.assumed}
+    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preemptor_priority, tuple(premises))
 
 
 def _once_applied(raw: Raw, stored: Raw | None) -> Raw:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import NamedTuple
 
-from evenkeel.placement.subject import FROM_POD
+from evenkeel.placement.subject import FROM_POD, FROM_SCHEDULER
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.incoming import IncomingPod
 from evenkeel.scheduler.pod_affinity import PodAffinity
@@ -35,6 +35,11 @@ class PodClass:
     source: str = FROM_POD  # where the constraints come from
     gone_at_once: bool = False  # when deleted, without waiting for the kubelet
     _on_nodes: dict[str, PodClass] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def assumed(self) -> str:
+        """Why default constraints in force are taken for the cluster's; "" if nothing is assumed of any in force."""
+        return self.profile.assumed if self.source == FROM_SCHEDULER and self.constraints else ""
 
     @property
     def own_node(self) -> str:

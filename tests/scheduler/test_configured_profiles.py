@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.scheduler.configured_profiles import parse_profiles
-from evenkeel.scheduler.profile import FILTERS, USUAL_PROFILE, WEIGHTS
+from evenkeel.scheduler.profile import BALANCED_ALLOCATION, FILTERS, USUAL_PROFILE, WEIGHTS
+from evenkeel.scheduler.profile import NODE_RESOURCES_FIT as FIT
 from evenkeel.scheduler.resource_fit import USUAL_SCORING, ScoringStrategy
 from tests.policy.test_translation import HARD, SOFT, configuration, listed, profile
 from tests.support.scheduler_plugins import CASES, plugins
@@ -242,3 +243,15 @@ def test_arguments_of_pod_affinity():
 
     assert (7, True) == (found.hard_pod_affinity_weight, found.ignores_preferences_of_others)
     assert 1 == only(configuration(profile())).hard_pod_affinity_weight
+
+
+def test_openshifts_profiles_score_by_room_alone_or_not_at_all():
+    """cluster-kube-scheduler-operator, bindata/assets/config."""
+    weights = {"disabled": [{"name": "NodeResourcesBalancedAllocation"}], "enabled": [{"name": FIT, "weight": 5}]}
+    most = args(FIT, scoringStrategy={"type": "MostAllocated"})
+    high = only(configuration({**most, "plugins": {"score": weights}}))
+    none = only(configuration(profile(plugins=plugins(preScore="-*", score="-*"))))
+
+    assert ("MostAllocated", 5, False) == (high.strategy.type, high.weights[FIT], BALANCED_ALLOCATION in high.weights)
+    soft, hard = parse_constraints([SOFT, HARD], {}, LATEST)
+    assert ({}, False, True) == (none.weights, none.heeds(soft), none.heeds(hard))
