@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from evenkeel.placement.created_pods import PodCreation
 from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
-from evenkeel.report.forced_skew import least_skew
 from evenkeel.report.inventory import Inventory, LiveWorkload, key_of, named
 from evenkeel.scheduler.framework import usable_nodes
 from evenkeel.scheduler.pod_counts import LabelSet, PodGroup
@@ -22,6 +21,7 @@ from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each, labelled_for
 from evenkeel.scheduler.volumes import NO_MOUNTS
+from evenkeel.simulate.forced_skew import least_skew
 from webhook.findings.wording import why_single
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, with_value

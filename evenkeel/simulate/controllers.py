@@ -189,12 +189,14 @@ class Controllers:
 
     def read_revisions(self) -> None:
         """Read the revisions of the workload, once all controllers are known."""
-        own_pods = [pod for pod in self.cluster_makers.pods if self._set_of(pod) >= 0]
         if self.ref.kind == STATEFUL:
-            self.updating = read_revisions(self.workload, own_pods)
+            self.updating = read_revisions(self.workload, self._own_pods())
         elif self.ref.kind == DAEMON_SET:
-            self.updating = read_daemon_revisions(self.workload, own_pods)
+            self.updating = read_daemon_revisions(self.workload, self._own_pods())
         self.makers = list(self._of_sets())
+
+    def _own_pods(self) -> list[PodObject]:
+        return [pod for pod in self.cluster_makers.pods if self._set_of(pod) >= 0]
 
     def _sets(self) -> Iterator[WorkloadObject]:
         """Yield the ReplicaSets of the Deployment that have Pods, and last that with its template."""

@@ -117,16 +117,20 @@ def _kept_on(name: str, pod: InitialPod) -> InitialPod:
 
 def initial_budgets(cluster_makers: Makers) -> Iterator[Budget]:
     """Yield the PodDisruptionBudgets, each with the Pods that its owners want."""
+    pods_by_namespace: dict[str, list[PodObject]] = {}
+    for pod in cluster_makers.pods:
+        pods_by_namespace.setdefault(pod.namespace, []).append(pod)
     for _, raw in sorted(cluster_makers.cluster.others.items()):
         if (budget := read_disruption_budget(raw)) is not None:
-            yield _with_pods(budget, cluster_makers)
+            yield _with_pods(budget, pods_by_namespace.get(budget.namespace, ()), cluster_makers)
 
 
-def _with_pods(budget: DisruptionBudget, cluster_makers: Makers) -> Budget:
+def _with_pods(budget: DisruptionBudget, pods: Iterable[PodObject], cluster_makers: Makers) -> Budget:
+    """Return a budget with those of the Pods of its namespace that it selects."""
     selector = as_selector(read_selector(Reader(), budget.selector, ("spec", "selector")))
     owners, unready = Counter[ObjectKey](), 0
-    for pod in cluster_makers.pods:
-        if pod.namespace == budget.namespace and selector.matches(pod.labels):
+    for pod in pods:
+        if selector.matches(pod.labels):
             active = not pod.terminating and pod.phase not in FINISHED
             if pod.owner is not None:
                 owners[pod.owner.key(pod.namespace)] += active  # An owner without active Pods is listed, too.

@@ -89,6 +89,7 @@ class Planned(NamedTuple):
     not_judged: tuple[str, ...]
     notes: tuple[str, ...]
     preemptor_priority: int  # Pods of a lower priority may be preempted: all of them have to be known one by one
+    makers: Makers
     assumed: tuple[str, ...] = ()  # why default constraints of the Pods are taken for the cluster's
 
 
@@ -245,7 +246,14 @@ def planned_workloads(
         ]
     )
     premises = {maker.of_class.assumed: None for maker in all_makers if maker.of_class.assumed}
-    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preemptor_priority, tuple(premises))
+    return Planned(
+        plan,
+        tuple(not_judged),
+        tuple(dict.fromkeys(notes)),
+        situation.preemptor_priority,
+        cluster_makers,
+        tuple(premises),
+    )
 
 
 def _once_applied(raw: Raw, stored: Raw | None) -> Raw:
@@ -338,7 +346,7 @@ class _InitialSituation(NamedTuple):
     start: Start
     pods: tuple[InitialPod, ...]  # those that may move or go
     changed: frozenset[str]  # names of the nodes that the steps change, or model new ones on
-    budgets: tuple[Budget, ...]  # none unless Pods are drained or preempted
+    budgets: tuple[Budget, ...]
     daemons: Mapping[str, tuple[InitialPod, ...]]  # Pods that start on each node that is added
     preemptor_priority: int  # Pods of a lower priority may be preempted
     not_judged: tuple[str, ...]
@@ -376,8 +384,8 @@ def _initial_situation(
         now=cluster.time if cluster.time is not None else _latest(pods),
         lowest=lowest,
     )
+    budgets = tuple(initial_budgets(cluster_makers))
     disrupting = preemptor_priority > lowest or any(step.action == DRAIN for step in steps)
-    budgets = tuple(initial_budgets(cluster_makers)) if disrupting else ()
     unknown = (DISRUPTION_BUDGETS,) if disrupting and snapshot.budgets is None else ()
     daemons = on_added_nodes(start.by_node, later)
     return _InitialSituation(start, pods, changed, budgets, daemons, preemptor_priority, unknown)

@@ -160,11 +160,16 @@ class SimulatedRun:
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._synced: Ground | None = None  # the nodes when controllers last looked at them
-        # How likely Pods end, a controller acts, and a moment goes on, whenever anything may happen.
-        self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
+        self.draw(state.random)
         # How likely Pods become available early; 0 where minReadySeconds take longer than anything else.
         soon = any(0 < named.min_ready_seconds < MOST_BACKOFF for named in plan.named)
         self._early = state.random.random() if soon else 0.0
+
+    def draw(self, random: Random) -> None:
+        """Let this decide from now on what chance decides."""
+        self.state.random = random
+        # How likely Pods end, a controller acts, and a moment goes on, whenever anything may happen.
+        self._ending, self._syncing, self._moment = (random.random() for _ in range(3))
 
     def _waiting(self, initial: InitialPod) -> Pod:
         """Return a Pod that waits from the start."""

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.report.forced_skew import least_skew
 from evenkeel.scheduler.spread_filter import count_each
+from evenkeel.simulate.forced_skew import least_skew
 from tests.support.placing import HOSTNAME, ZONE, attempted, node, running, spread
 from tests.support.reporting import deployment, only, pods, report
 
