@@ -1,14 +1,14 @@
-"""The pages on which benches write what they measure, each between marks of its own."""
+"""The page on which benches write what they measure, each between marks of its own."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-from tests.support import ROOT
 from tests.support.kubernetes_source import MissingError
 
-PAGES = (ROOT / "docs" / "performance.md", ROOT / "docs" / "peers.md")
+PAGE = Path(__file__).with_name("results.md")
 
 
 def fill(marker: str, lines: Iterable[str], head: Sequence[str] = ()) -> None:
@@ -18,11 +18,8 @@ def fill(marker: str, lines: Iterable[str], head: Sequence[str] = ()) -> None:
         print(line, flush=True)
         block.append(line)
     between = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
-    for page in PAGES:
-        text = page.read_text("utf-8")
-        filled = between.sub(lambda marks: "\n".join((marks[1] + block[0], *block[1:], marks[2])), text)
-        if filled != text:
-            page.write_text(filled, "utf-8")
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(between.sub(lambda marks: "\n".join((marks[1] + block[0], *block[1:], marks[2])), text), "utf-8")
 
 
 def as_far_as_possible(lines: Iterable[str]) -> Iterator[str]:

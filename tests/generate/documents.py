@@ -21,22 +21,21 @@ from webhook.cluster.watched_resources import WATCHED, Watched
 from webhook.server.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
-TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n)(?P<content>.*?)(<!-- /(?P=name) -->)", re.DOTALL)
-OF_BENCH = "bench"  # A table that `make bench` writes.
+TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
 _TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _FILE = re.compile(r"(<!-- file: (?P<file>\S+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
 
 
 def filled(name: str) -> str:
-    """A page with its generated parts as they should be today; what a benchmark wrote stays."""
+    """A page with its generated parts as they should be today."""
     text = (ROOT / name).read_text("utf-8")
-    return TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[4]}", fill(text))
+    return TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[3]}", fill(text))
 
 
 def table_of(block: re.Match[str]) -> str:
     """The table of the name that the mark has; KeyError if there is no such table."""
-    return block["content"] if block["name"] == OF_BENCH else TABLES[block["name"]]()
+    return TABLES[block["name"]]()
 
 
 WHOLE = {
@@ -48,7 +47,6 @@ WHOLE = {
     "charts/evenkeel/files/program.yaml": chart.program,
     "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},
-    **{file: partial(growth.picture, name) for file, name in growth.DRAWINGS.items()},
     **{file: partial(outputs.printed, name) for file, name in outputs.OUTPUTS.items()},
 }
 FOLDERS_OF_PAGES = (ROOT, ROOT / "docs", ROOT / "charts" / "evenkeel")
@@ -147,7 +145,7 @@ TABLES = {
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
-    **{f"growth_{part.file.replace('-', '_')}": partial(growth.block, name) for name, part in growth.PARTS.items()},
+    "growth": growth.table,
 }
 
 
