@@ -20,7 +20,8 @@ from dataclasses import replace
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles, profiles_in
-from evenkeel.explain import text as render
+from evenkeel.explain import as_json, text
+from evenkeel.explain.explained import Explained, Proposal
 from evenkeel.objects.pod_object import priority_of
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
 from evenkeel.pending.groups import helped, is_stuck
@@ -79,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_argument(parser)
     output.add_output_argument(parser)
+    parser.add_argument(
+        "--patch", action="store_true", help="print how to change a template as a command of kubectl, not as YAML"
+    )
     options.add_quiet_argument(parser)
     add_color_argument(parser)
     options.add_policy_argument(parser)
@@ -99,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     known = known._replace(notes=output.noted(args, known.notes))
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
-    explained = list[render.Explained]()
+    explained = list[Explained]()
     for subject in subjects:
         try:
             result = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
@@ -108,10 +112,10 @@ def run(args: argparse.Namespace) -> int:
         except UsageError as error:
             errors.append(str(error))
     if args.output == output.JSON and explained:
-        print(render.all_as_json(explained))
+        print(as_json.all_as_json(explained))
     elif explained:
         now, style = known_cluster.origin(source, known).read, style_of(args.color)
-        print("\n\n".join(render.text(result, now, style) for result in explained))
+        print("\n\n".join(text.text(result, now, style, patch=args.patch) for result in explained))
     if errors:
         raise UsageError("\n".join(errors))
     if not all(result.explanation.feasibility.feasible for result in explained):
@@ -191,7 +195,7 @@ def _explained(
     profiles: Profiles,
     kinds: Kinds,
     in_file: bool,
-) -> render.Explained:
+) -> Explained:
     snapshot = alone(subject, known.snapshot, known.features)
     tried = attempt(
         subject, snapshot, known.features, defaults(subject), profiles.get(subject.scheduler, USUAL_PROFILE)
@@ -218,7 +222,7 @@ def _explained(
         *_shared_selectors(subject, tried.cycle.constraints, known),
     )
     maker = known.others.get(subject.made_by.key) if subject.made_by is not None else None
-    template = None if in_file else read_template(maker, subject.pod.spec, kinds)
+    template = read_template(maker, subject.pod.spec, kinds)
     time = seconds_at(known.time)
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
     rollouts = simulated_rollouts(fixes, tried.cycle, maker, cluster, kinds, profiles, defaults)
@@ -230,10 +234,10 @@ def _explained(
     own_stuck = _stuck(_own(subject.made_by, known), profiles) if subject.made_by is not None and not in_file else ()
     to_delete = sorted({*own_stuck, *([subject.ref.name] if subject.exists else [])})
     proposals = [
-        render.Proposal(fix, rollout, _commands(fix, rollout, subject.ref.namespace, to_delete, template), run_then)
+        Proposal(fix, rollout, _commands(fix, rollout, subject.ref.namespace, to_delete, template, in_file), run_then)
         for fix, rollout, run_then in zip(fixes, rollouts, runs, strict=True)
     ]
-    return render.Explained(
+    return Explained(
         subject,
         explanation,
         tried.source,
@@ -316,10 +320,19 @@ def _stuck(pods: Sequence[PlacementSubject], profiles: Profiles) -> tuple[str, .
 
 
 def _commands(
-    fix: Remedy, rollout: Rollout | None, namespace: str, waiting: Sequence[str], template: Template | None
+    fix: Remedy,
+    rollout: Rollout | None,
+    namespace: str,
+    waiting: Sequence[str],
+    template: Template | None,
+    in_file: bool,
 ) -> tuple[Command, ...]:
     """Return the commands that make a change, and delete waiting Pods if the rollout goes on only then."""
     change_commands = commands(fix.edits, template)
+    if in_file:
+        change_commands = tuple(
+            [command if command.patch is None else Command((), command.patch) for command in change_commands]
+        )
     if not change_commands or rollout is None or not waiting or rollout.finishes == 1 or rollout.replaced < 1:
         return change_commands
     return (*change_commands, *commands((deleting(namespace, *waiting),), None))
@@ -336,7 +349,7 @@ def _helped(
     return helped(fixes, waiting if is_waiting else [], namespace, known.snapshot, known.features, profiles)
 
 
-def _rank(proposal: render.Proposal) -> tuple[tuple[bool, bool], bool, bool, tuple[int, int], float]:
+def _rank(proposal: Proposal) -> tuple[tuple[bool, bool], bool, bool, tuple[int, int], float]:
     """
     Return the sort key of a proposal, the best first.
 

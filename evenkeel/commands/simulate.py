@@ -31,7 +31,7 @@ from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.clusters.selection import Selection
-from evenkeel.explain.text import command_json
+from evenkeel.explain.as_json import command_json
 from evenkeel.placement.kubectl_commands import commands
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.pod_defaults import defaults_in_force

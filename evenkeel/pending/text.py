@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from evenkeel.explain.as_json import closed_json, command_json, runs_json
+from evenkeel.explain.changes_text import run_then
 from evenkeel.explain.preemption_text import as_json as preemption_json
 from evenkeel.explain.preemption_text import in_words as preemption_in_words
-from evenkeel.explain.text import TRIED_AGAIN, closed_json, command_json, meant, run_then, runs_json
+from evenkeel.explain.text import TRIED_AGAIN, meant
 from evenkeel.pending.groups import PASSES, Group, PendingList
 from evenkeel.placement.gaps import in_words
 from evenkeel.placement.kubectl_commands import asking

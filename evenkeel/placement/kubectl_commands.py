@@ -54,9 +54,9 @@ class Template(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command of kubectl."""
+    """One command of kubectl, or a change of a template in a file, which no command makes."""
 
-    arguments: tuple[str, ...]  # What follows `kubectl`.
+    arguments: tuple[str, ...]  # What follows `kubectl`; none for a template in a file.
     patch: JsonPatch | None = None  # The JSON patch in them.
 
     def __str__(self) -> str:

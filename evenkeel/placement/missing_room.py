@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evenkeel.objects.quantities import NANOS, size_text
-from evenkeel.scheduler.pod_counts import Requests, Scalars, Usage
-from evenkeel.scheduler.resource_fit import CPU, MEMORY, STORAGE, Lack
-from evenkeel.scheduler.scheduler_nodes import Allocatable
+from evenkeel.scheduler.framework import nominated_for
+from evenkeel.scheduler.pod_counts import UNUSED, Requests, Scalars, Usage
+from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.resource_fit import CPU, MEMORY, STORAGE, Lack, asked_of_node, lacking
+from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 
 LEAST_LEFT = 4  # A request is lowered to a quarter at most: with less a Pod does not do the same work.
 _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
+
+
+def lacking_room(cycle: Cycle, nodes: Iterable[SchedulerNode]) -> Iterator[tuple[SchedulerNode, Lack]]:
+    """Yield the nodes on which the Pod lacks room beside the Pods there and those nominated for them, and what."""
+    nominated_pods = nominated_for(cycle)
+    for node in nodes:
+        usage = cycle.snapshot.usage.get(node.name, UNUSED)
+        for _, nominated in nominated_pods.get(node.name, ()):
+            usage = usage.plus(nominated.requests, 1)
+        lack = lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, usage)
+        if any(lack):
+            yield node, lack
 
 
 def in_words(lack: Lack) -> str:
@@ -24,6 +38,17 @@ def in_words(lack: Lack) -> str:
         if amount:
             parts.append(f"{_bytes(amount)} of {name}")
     parts += [f"{amount} of {name}" for name, amount in lack.scalars]
+    return " and ".join(parts)
+
+
+def free_in_words(requests: Requests, lack: Lack) -> str:
+    """Say what is free of what is lacking: `420m cpu free of 1 and 1Gi memory free of 4Gi`; bytes are rounded down."""
+    parts = ["no room for another Pod"] if lack.pods else []
+    free = dict(amounts(lowered(requests, at_most(lack, requests))))
+    for name, asked in amounts(requests):
+        if free[name] < asked:
+            rounded = _bytes(free[name], up=False) if name in (MEMORY, STORAGE) else _exact(name, free[name])
+            parts.append(f"{rounded} {name} free of {_exact(name, asked)}")
     return " and ".join(parts)
 
 
@@ -115,9 +140,9 @@ def _cpu(milli: int) -> str:
     return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
-def _bytes(amount: int) -> str:
-    """Write bytes in the largest unit of which there are at least ten, or that divides them; rounded up."""
+def _bytes(amount: int, *, up: bool = True) -> str:
+    """Write bytes in the largest unit of which there are at least ten, or that divides them; rounded up, or down."""
     for suffix, size in _STEPS:
         if amount >= 10 * size or (amount >= size and amount % size == 0):
-            return f"{-(-amount // size)}{suffix}"
+            return f"{-(-amount // size) if up else amount // size}{suffix}"
     return str(amount)

@@ -25,6 +25,7 @@ from evenkeel.scheduler.snapshot import NamedPod, Snapshot
 from webhook.kubernetes.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.spread.nodes import Nodes, NodeSet, union
 
+OF_OBSTACLES = (NO_FREE_PORTS, AFFINITY_UNMET, ANTI_AFFINITY_UNMET, ANTI_AFFINITY_OF_OTHERS_UNMET)
 PORT, OF_OTHERS = "host port", "podAntiAffinity of other Pods"
 
 
@@ -41,7 +42,7 @@ class Obstacle(NamedTuple):
 def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
     """Return an obstacle for each port and term that refuses nodes."""
     refused_for = feasibility.refused_for
-    if not refused_for(NO_FREE_PORTS, AFFINITY_UNMET, ANTI_AFFINITY_UNMET, ANTI_AFFINITY_OF_OTHERS_UNMET):
+    if not refused_for(*OF_OBSTACLES):
         return ()
     pods = tuple(pods_on_nodes(cycle.snapshot))
     return (

@@ -20,6 +20,7 @@ from evenkeel.placement.missing_room import (
     at_most,
     freed,
     in_words,
+    lacking_room,
     leaves_enough,
     lowered,
     lowering_in_words,
@@ -37,7 +38,7 @@ from evenkeel.placement.variants import (
     refused,
     with_changed,
 )
-from evenkeel.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
+from evenkeel.scheduler.framework import Feasibility, feasible_nodes, find_feasible
 from evenkeel.scheduler.incoming import IncomingPod
 from evenkeel.scheduler.pod_counts import NO_REQUESTS, UNUSED, Usage
 from evenkeel.scheduler.profile import (
@@ -47,7 +48,7 @@ from evenkeel.scheduler.profile import (
     TAINT_TOLERATION,
     Cycle,
 )
-from evenkeel.scheduler.resource_fit import Lack, asked_of_node, lacking
+from evenkeel.scheduler.resource_fit import Lack
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import without_pod
@@ -449,17 +450,9 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
 def _lacking(cycle: Cycle) -> Iterator[tuple[SchedulerNode, Usage, Lack]]:
     """Yield the nodes that lack room but would otherwise take the Pod, with their usage and what they lack."""
     pod, snapshot = cycle.pod, cycle.snapshot
-    nominated_pods = nominated_for(cycle)
     with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
-    for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
-        used = snapshot.usage.get(node.name, UNUSED)
-        with_nominated = used
-        for _, nominated in nominated_pods.get(node.name, ()):
-            with_nominated = with_nominated.plus(nominated.requests, 1)
-        requests = asked_of_node(cycle.requests, cycle.of_devices, node.allocatable)
-        lack = lacking(requests, node.allocatable, with_nominated)
-        if any(lack):
-            yield node, used, lack
+    for node, lack in lacking_room(cycle, snapshot.nodes.members(feasible_nodes(with_all_room))):
+        yield node, snapshot.usage.get(node.name, UNUSED), lack
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:

@@ -12,20 +12,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from evenkeel.clusters.known_cluster import Origin
+from evenkeel.explain.changes_text import remedies_by_place
+from evenkeel.explain.explained import Explained, Proposal
 from evenkeel.explain.preemption_text import nomination
 from evenkeel.explain.preemption_text import sentences as preemption_sentences
-from evenkeel.explain.text import (
-    Explained,
-    Proposal,
-    claim_lines,
-    closed_lines,
-    constraint_remarks,
-    domain_rows,
-    headline,
-    preferred,
-    remedies_by_place,
-    said,
-)
+from evenkeel.explain.scheduler_said import said
+from evenkeel.explain.tables import constraint_remarks, domain_rows
+from evenkeel.explain.text import claim_lines, closed_lines, headline, preferred
 from evenkeel.placement.kubectl_commands import asking
 from evenkeel.placement.subject import FROM_POD
 from evenkeel.report.html import SHORT_WIDTH, Bar, Tile, begun, page, scaled, share_text
@@ -263,7 +256,7 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
             for constraint in explanation.constraints
         ],
         "said": [
-            *said(explained, now),
+            *said(subject, explanation, now),
             *([] if explanation.message else [preferred(explanation)]),
             *preemption_sentences(explanation.preemption, explained.subject.ref.namespace, certain=True),
         ],

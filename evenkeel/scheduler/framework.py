@@ -52,7 +52,7 @@ _PLUGINS_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
 
 OWN_NODE_PASSES = Reason(
     "not tried: the node that is nominated for the Pod passes",
-    "is not tried: the node that is nominated for the Pod passes",
+    "not tried: the node that is nominated for the Pod passes",
 )
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 

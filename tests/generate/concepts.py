@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from evenkeel.explain.text import skew_text
+from evenkeel.explain.tables import skew_text
 from evenkeel.placement.explanation import Domain, Explanation, explain
 from evenkeel.placement.subject import attempt, next_replica
 from evenkeel.scheduler.snapshot import from_objects

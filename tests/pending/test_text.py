@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from evenkeel.explain.text import TRIED_AGAIN, run_then
+from evenkeel.explain.changes_text import run_then
+from evenkeel.explain.text import TRIED_AGAIN
 from evenkeel.pending.groups import PASSES, Group, PendingList, Runs
 from evenkeel.pending.text import Surroundings, as_json, text
 from evenkeel.placement.closed_nodes import ClosedNodes

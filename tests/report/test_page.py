@@ -145,7 +145,7 @@ def test_why_a_pod_waits_says_who_set_a_taint():
     going = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
     found = shown(node("a1", "a", taints=[going]), *deployment(), *pods("")).text
 
-    assert "a1 has the taint karpenter.sh/disrupted: set by Karpenter before it deletes or replaces a node" in found
+    assert "taint karpenter.sh/disrupted: set by Karpenter before it deletes or replaces a node" in found
 
 
 def test_pods_that_wait_alike_do_not_count_the_one_that_is_explained():

@@ -16,12 +16,10 @@ from evenkeel.scheduler.topology_counts import TopologyCounts
 from webhook.kubernetes.labels import Labels
 from webhook.spread.nodes import NodeSet, union
 
-AFFINITY_UNMET = Reason("node(s) didn't match pod affinity rules", "has no Pod nearby that its podAffinity selects")
-ANTI_AFFINITY_UNMET = Reason(
-    "node(s) didn't match pod anti-affinity rules", "has a Pod nearby that its podAntiAffinity selects"
-)
+AFFINITY_UNMET = Reason("node(s) didn't match pod affinity rules", "its podAffinity not met")
+ANTI_AFFINITY_UNMET = Reason("node(s) didn't match pod anti-affinity rules", "its podAntiAffinity not met")
 ANTI_AFFINITY_OF_OTHERS_UNMET = Reason(
-    "node(s) didn't satisfy existing pods anti-affinity rules", "has a Pod nearby whose podAntiAffinity selects it"
+    "node(s) didn't satisfy existing pods anti-affinity rules", "podAntiAffinity of other Pods not met"
 )
 NO_TERMS = PodAffinity()
 

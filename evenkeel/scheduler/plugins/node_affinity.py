@@ -10,12 +10,10 @@ from evenkeel.scheduler.profile import NODE_AFFINITY
 from webhook.spread.nodes import NodeSet
 
 CONFLICT = "pod affinity terms conflict"
-NOT_NAMED = "is not named in this Pod's node affinity"
-OTHER_AFFINITY = Reason(
-    "node(s) didn't match Pod's node affinity/selector", "does not match this Pod's node affinity or nodeSelector"
-)
+NOT_NAMED = "not named in its node affinity"
+OTHER_AFFINITY = Reason("node(s) didn't match Pod's node affinity/selector", "not in its nodeSelector or node affinity")
 ENFORCED_AFFINITY = Reason(
-    "node(s) didn't match scheduler-enforced node affinity", "does not match the addedAffinity of kube-scheduler"
+    "node(s) didn't match scheduler-enforced node affinity", "not in the addedAffinity of kube-scheduler"
 )
 
 

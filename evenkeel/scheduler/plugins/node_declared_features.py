@@ -8,7 +8,7 @@ from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from evenkeel.scheduler.profile import NODE_DECLARED_FEATURES
 from webhook.spread.nodes import NodeSet
 
-FEATURES_MISSING = Reason("node(s) didn't match Pod's required features", "does not declare a feature that it needs")
+FEATURES_MISSING = Reason("node(s) didn't match Pod's required features", "without a feature that the Pod needs")
 
 
 class NodeDeclaredFeatures(Plugin):

@@ -8,7 +8,7 @@ from evenkeel.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResul
 from evenkeel.scheduler.profile import NODE_NAME
 from webhook.spread.nodes import NodeSet
 
-OTHER_NAME = Reason("node(s) didn't match the requested node name", "is not the node that this Pod names")
+OTHER_NAME = Reason("node(s) didn't match the requested node name", "not the node that the Pod names")
 
 
 class NodeName(Plugin):

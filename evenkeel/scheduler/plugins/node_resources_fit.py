@@ -14,14 +14,14 @@ from evenkeel.scheduler.resource_fit import PODS, USUAL_SCORING, allocation, ask
 from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 from webhook.spread.nodes import NodeSet, union
 
-TOO_MANY_PODS = Reason("Too many pods", "has no room for another Pod")
+TOO_MANY_PODS = Reason("Too many pods", "no room for another Pod")
 
 
 @lru_cache
 def insufficient(resources: tuple[str, ...]) -> tuple[Reason, ...]:
     return tuple(
         [
-            TOO_MANY_PODS if name == PODS else Reason(f"Insufficient {name}", f"has too little {name} free")
+            TOO_MANY_PODS if name == PODS else Reason(f"Insufficient {name}", f"too little {name} free")
             for name in resources
         ]
     )

@@ -8,7 +8,7 @@ from evenkeel.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from evenkeel.scheduler.profile import NODE_UNSCHEDULABLE
 from webhook.spread.nodes import NodeSet
 
-UNSCHEDULABLE = Reason("node(s) were unschedulable", "is cordoned")
+UNSCHEDULABLE = Reason("node(s) were unschedulable", "cordoned")
 
 
 class NodeUnschedulable(Plugin):

@@ -12,7 +12,7 @@ from evenkeel.scheduler.profile import NODE_VOLUME_LIMITS, Cycle
 from evenkeel.scheduler.storage import CSINode, Storage
 from webhook.spread.nodes import NodeSet
 
-TOO_MANY = Reason("node(s) exceed max volume count", "has as many volumes as the CSI driver attaches")
+TOO_MANY = Reason("node(s) exceed max volume count", "as many volumes as the CSI driver attaches")
 
 
 class NodeVolumeLimits(Plugin):
@@ -46,7 +46,7 @@ class NodeVolumeLimits(Plugin):
             for driver in sorted({volume.driver for volume in volumes}):
                 if missing := passing & self._lacking(driver):
                     text = f"{driver} CSI driver is not installed on the node"
-                    yield Refusal(self.name, (Reason(text, f"does not have the CSI driver {driver}"),), missing, True)
+                    yield Refusal(self.name, (Reason(text, f"without the CSI driver {driver}"),), missing, True)
                     passing &= ~missing
             with_errors = passing & self.nodes.named(attached.errors)
             if with_errors:  # Mostly not, and _limited looks at every CSINode.

@@ -20,16 +20,12 @@ class Reason(NamedTuple):
     """Why nodes are refused."""
 
     text: str  # As kube-scheduler says it.
-    words: str = ""  # In plain words of one node, such as `is cordoned`.
+    words: str = ""  # In plain words that may stand after the names of nodes, such as `cordoned`.
 
-    def of_nodes(self, number: int) -> str:
-        """Return the plain words for so many nodes, made of kube-scheduler's text where there are none."""
-        words = self.words or f"is refused: {self.text}"
-        verb, _, rest = words.partition(" ")
-        return words if number == 1 else f"{_VERBS_OF_SEVERAL[verb]} {rest}"
-
-
-_VERBS_OF_SEVERAL = {"is": "are", "has": "have", "does": "do"}
+    @property
+    def in_words(self) -> str:
+        """The plain words, or kube-scheduler's text where there are none."""
+        return self.words or f"refused: {self.text}"
 
 
 class PreFilterResult(NamedTuple):

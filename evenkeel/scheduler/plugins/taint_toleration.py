@@ -15,7 +15,7 @@ from webhook.spread.taints import PREFER_NO_SCHEDULE, Taint, untolerated_taint
 def untolerated(taint: Taint, *, named: bool) -> Reason:
     """Return why nodes with a taint are refused; up to 1.33 kube-scheduler's text names the taint."""
     which = f" {{{taint.key}: {taint.value}}}" if named else "(s)"
-    return Reason(f"node(s) had untolerated taint{which}", f"has a taint it does not tolerate ({taint})")
+    return Reason(f"node(s) had untolerated taint{which}", f"taint {taint}")
 
 
 class TaintToleration(Plugin):

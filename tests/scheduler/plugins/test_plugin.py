@@ -23,19 +23,8 @@ def test_raw_scores_become_shares_of_the_largest_among_the_candidates(parts, sco
     assert reversed_scores == dict(normalized(parts, 0b11, reverse=True))
 
 
-@pytest.mark.parametrize(
-    ("words", "of_one", "of_two"),
-    [
-        ("is cordoned", "is cordoned", "are cordoned"),
-        ("has its disk", "has its disk", "have its disk"),
-        ("does not match", "does not match", "do not match"),
-        ("", "is refused: nothing fits", "are refused: nothing fits"),
-    ],
-)
-def test_the_words_of_a_reason_agree_with_the_number_of_nodes(words, of_one, of_two):
-    reason = Reason("nothing fits", words)
-
-    assert (of_one, of_two) == (reason.of_nodes(1), reason.of_nodes(2))
+def test_a_reason_without_words_has_those_of_kube_scheduler():
+    assert ["refused: nothing fits", "full"] == [Reason("nothing fits", words).in_words for words in ("", "full")]
 
 
 def test_a_plugin_without_extension_points_says_nothing():
