@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from evenkeel.clusters import reading, sources
+from evenkeel.clusters import reading, selection, sources
 from evenkeel.clusters.contents import Contents
 from evenkeel.placement.created_pods import PRIORITY_CLASSES, heeded_classes
 from evenkeel.scheduler.snapshot import PRIORITY_CLASS, Snapshot, from_objects
@@ -42,13 +42,11 @@ from webhook.spread.cluster_view import SnapshotError
 from webhook.spread.validation import in_one_line
 
 ASSUMED = "The file does not name its Kubernetes version. Assuming {}. If that is wrong, set --kubernetes-version."
-MOST_COMPARED = 5_000  # Names that a mistyped one is compared with: it takes 0.1 s.
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
 # Resources that matter to some Pods only.  If they may not be listed, a note is made for such a Pod.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
-_WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
 _WITHOUT_NODES = "without nodes, no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
@@ -63,6 +61,7 @@ class Known(NamedTuple):
     features: Features
     pods: tuple[Raw, ...]  # those that were asked for
     others: Mapping[ObjectKey, Raw]  # all objects but Pods, nodes, namespaces and volumes
+    namespaces: frozenset[str]  # that the cluster has, or that its objects are in
     notes: tuple[str, ...]  # what cannot be judged: it may not be read, or is newer than evenkeel knows
     assumed: tuple[str, ...] = ()  # a note on the version that is assumed, if it is not known
     time: str = ""  # when it was read, "" if that is not known
@@ -75,22 +74,25 @@ def read(
     source: sources.Source,
     version: str | None,
     wanted: Callable[[Raw], bool],
-    namespace: str = "",  # read alone if Pods of all namespaces may not be listed
+    namespace: str = "",  # that was asked for; read alone if Pods of all namespaces may not be listed
     more: Iterable[Raw] = (),  # added objects, which replace those of the same name
     *,
     through: Through = iter,  # every object of the cluster goes through it as it is read
     needs_nodes: bool = True,
     needs_pods: bool = False,
+    may_be_new: bool = False,  # the namespace: something is applied in it, so that it is unknown is only noted
     kinds: Kinds = NO_KINDS,  # custom resources to read of a live cluster
 ) -> Known:
     """
     Return the cluster, with the Pods that are `wanted`.
 
-    UsageError if nothing may be listed, or not what is needed, or if a file of kubectl has no nodes that are needed.
+    UsageError if nothing may be listed, or not what is needed, or if a file of kubectl has no nodes that are needed, or
+    if the cluster shows that it has no such namespace.
     """
     contents = reading.contents(source, kinds=kinds)
     added = list(more)
     known = _read(contents, source, version, wanted, added, through)
+    shows_all = "pods" not in contents.missing or "namespaces" not in contents.missing
     if "pods" in contents.missing and namespace:
         contents = reading.contents(source, namespace, kinds)
         known = _read(contents, source, version, wanted, added, through)
@@ -112,14 +114,18 @@ def read(
         known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     if needs_nodes and known.without_nodes:
         raise UsageError(known.without_nodes)
+    unknown_namespace = selection.unknown_namespace(namespace, known.namespaces, source) if shows_all else ""
+    if unknown_namespace and not may_be_new:
+        raise UsageError(unknown_namespace)
     notes = [
         known.without_nodes if resource == "nodes" and known.without_nodes else cannot_be_listed(resource, why)
         for resource, why in missing.items()
         if resource not in _OF_SOME_PODS
     ]
+    notes += filter(None, [unknown_namespace])
     if not (known.snapshot.nodes or source.live):
         if needs_nodes and not contents.time:
-            raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
+            raise UsageError(f"{source.cluster}: holds no Node; {sources.WHOLE_CLUSTER}")
         notes.append(
             "The file has no Node, so no placement can be judged: add the output of kubectl get nodes -o yaml."
         )
@@ -192,10 +198,12 @@ def _read(
     others: dict[ObjectKey, Raw] = {}
     replaced: dict[ObjectKey, Raw] = {}
     keys_of_more = {place(obj) for obj in more}
+    namespaces: set[str] = set()
 
     def all_read() -> Iterator[Raw]:
         nonlocal where
         for obj in through(objects):
+            namespaces.add(reading.namespace_shown(obj))
             if keys_of_more and (key := place(obj)) in keys_of_more:
                 replaced[key] = obj
             else:
@@ -225,7 +233,9 @@ def _read(
         snapshot = replace(snapshot, serves_node_pools=True)
     which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
-    return Known(snapshot, features, tuple(pods), others, notes, assumed, contents.time, replaced=replaced)
+    only = "" if source.live else contents.namespace
+    told = frozenset({only} if only else namespaces - {""})
+    return Known(snapshot, features, tuple(pods), others, told, notes, assumed, contents.time, replaced=replaced)
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
@@ -272,6 +282,12 @@ def place(obj: Raw) -> ObjectKey:
     return ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
 
 
+def in_its_namespace(ref: ObjectRef, keys: Iterable[ObjectKey]) -> ObjectRef:
+    """Return an object that names no namespace in the only one that has an object of its name; else as it is."""
+    namespaces = {key.namespace for key in keys if key._replace(namespace="") == ref.key}
+    return ref._replace(namespace=namespaces.pop()) if len(namespaces) == 1 else ref
+
+
 def not_found(ref: ObjectRef, known: Known) -> str:
     """
     Return the message for an object that is not in the cluster: where one of its name is, or which one may be meant.
@@ -281,22 +297,19 @@ def not_found(ref: ObjectRef, known: Known) -> str:
     keys = [*known.others, *map(place, known.pods)]
     alike = [key for key in keys if (key.group, key.kind) == (ref.group, ref.kind) and is_subdomain(key.name)]
     elsewhere = sorted({key.namespace for key in alike if key.name == ref.name if is_subdomain(key.namespace)})
-    namespaces = known.snapshot.namespaces
-    if namespaces and ref.namespace not in {*namespaces, *(key.namespace for key in keys)}:
-        fault, looked_for, prefix = f"namespace {ref.namespace}: not in the cluster", ref.namespace, ""
-        candidates = sorted(filter(is_subdomain, namespaces))
-    else:
-        fault, looked_for, prefix = f"{ref}: not found in the cluster", ref.name, f"{ref.kind.lower()}/"
-        candidates = sorted(key.name for key in alike if key.namespace == ref.namespace)
+    fault = f"{ref}: {'not found in the cluster' if ref.namespace or not elsewhere else 'found more than once'}"
+    candidates = sorted({key.name for key in alike if ref.namespace in ("", key.namespace)})
     names = first_of(elsewhere or candidates)
     if len(elsewhere) == 1:
         hint = f"{ref.kind}/{ref.name} is in namespace {names}: add -n {names}"
     elif elsewhere:
         hint = f"{ref.kind}/{ref.name} is in the namespaces {names}: name one of them with -n"
-    elif close := most_like(looked_for, candidates[:MOST_COMPARED]):
-        hint = f"did you mean {prefix}{close}?"
+    elif close := most_like(ref.name, candidates[: selection.MOST_COMPARED]):
+        hint = f"did you mean {ref.kind.lower()}/{close}?"
+    elif candidates:
+        hint = f"the names there are {names}"
     else:
-        hint = f"the names there are {names}" if candidates else "to look in another namespace: -n NAME"
+        hint = "to look in another namespace: -n NAME" if ref.namespace else "to see what there is: evenkeel report -A"
     return f"{fault}; {hint}"
 
 

@@ -12,6 +12,7 @@ from evenkeel.clusters import dump_files
 from evenkeel.clusters.contents import Contents
 from evenkeel.clusters.dump_files import DumpError, load, version_of
 from evenkeel.clusters.listing import read_contents
+from evenkeel.clusters.selection import unknown_namespace
 from evenkeel.clusters.sources import NO_CLUSTER, Source
 from webhook.cli import options
 from webhook.cli.options import LIVE_OPTION, VERSION_OPTION
@@ -54,23 +55,38 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
     Return the objects of a live cluster or a dump, in one namespace or in all of them.
 
     Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
-    they are gone through.
+    they are gone through, and at their end if they show that there is no such namespace.
     """
     with usage_errors():
-        if not source.live:
+        if source.live:
+            read = read_contents(client(source, patience=PATIENCE), namespace, kinds)
+        else:
             read = dump_files.contents(Path(source.cluster))
-            return read._replace(
-                objects=_in_namespace(namespace, _checked(read.objects)), namespace=namespace or read.namespace
-            )
-        read = read_contents(client(source, patience=PATIENCE), namespace, kinds)
-        return read._replace(objects=_checked(read.objects))
+        objects = _checked(read.objects)
+        limited_to = "" if source.live else read.namespace
+        return read._replace(
+            objects=_in_namespace(namespace, objects, limited_to, source) if namespace else objects,
+            namespace=namespace or read.namespace,
+        )
 
 
-def _in_namespace(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    return (obj for obj in objects if not namespace or texts_at(obj, "metadata.namespace")[0] in ("", namespace))
+def _in_namespace(namespace: str, objects: Iterator[Raw], limited_to: str, source: Source) -> Iterator[Raw]:
+    """Yield the objects of a namespace; `limited_to` is the only one that a file has, "" if it may have others."""
+    names = set[str]()
+    for obj in objects:
+        names.add(namespace_shown(obj))
+        if texts_at(obj, "metadata.namespace")[0] in ("", namespace):
+            yield obj
+    if why := unknown_namespace(namespace, {limited_to} if limited_to else names, source):
+        raise UsageError(why)
 
 
-def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+def namespace_shown(obj: Raw) -> str:
+    """Return the namespace that an object is, or is in; "" for what is in none."""
+    return texts_at(obj, "metadata.name" if obj.get("kind") == "Namespace" else "metadata.namespace")[0]
+
+
+def _checked(objects: Iterator[Raw]) -> Iterator[Raw]:
     with usage_errors():
         yield from objects
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from evenkeel.clusters.dump_files import DumpError, namespace_of
-from evenkeel.clusters.sources import Source
+from evenkeel.clusters.sources import WHOLE_CLUSTER, Source
 from evenkeel.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from evenkeel.scheduler.selector_text import parse_selector
 from evenkeel.terminal import inputs
 from webhook.cli.usage import UsageError
 from webhook.cluster.client import ClusterError, default_namespace
+from webhook.findings.wording import first_of
 from webhook.kubernetes.kinds import KINDS, Kinds
-from webhook.kubernetes.labels import Labels, label_key_errors
+from webhook.kubernetes.labels import Labels, is_subdomain, label_key_errors
+from webhook.kubernetes.likeness import most_like
 from webhook.kubernetes.reader import brief
 from webhook.spread.selectors import Selector
 
-OF_CONTEXT = "that of the context or the dump, else default"
 BY_NAMESPACE = "namespace"
+DEFAULT = "default"
+OF_SOURCE = "that of the context; all of a file"
+MOST_COMPARED = 5_000  # Names that a mistyped one is compared with: it takes 0.1 s.
 
 
 class Selection(NamedTuple):
@@ -33,6 +38,20 @@ class Selection(NamedTuple):
         """Return whether it has an object of this namespace with these labels."""
         return self.namespace in ("", namespace) and self.selector.matches(labels)
 
+    @property
+    def in_words(self) -> str:
+        """Return ` in namespace shop with the labels app=web`, or as much of it as is chosen."""
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return where if self.selector.empty else f"{where} with the labels {self.selector}"
+
+
+class Candidates(NamedTuple):
+    """Objects that could have been chosen."""
+
+    namespace: str
+    labels: Labels
+    number: int = 1
+
 
 def add_object_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -42,11 +61,11 @@ def add_object_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_namespace_argument(parser: argparse.ArgumentParser) -> None:
     """Add -n, for the namespace of one object."""
-    parser.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {OF_CONTEXT})")
+    parser.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {OF_SOURCE})")
     parser.set_defaults(all_namespaces=False)
 
 
-def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = OF_CONTEXT) -> None:
+def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = OF_SOURCE) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {default})")
     where.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
@@ -70,9 +89,9 @@ def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
         raise UsageError(str(error)) from error
 
 
-def selection(args: argparse.Namespace, source: Source, default: str = "default") -> Selection:
-    """Return what -n, -A and -l choose; without -n the namespace of the context, or of a dump of one, or `default`."""
-    return Selection(namespace(args, source, default), _selector(args))
+def selection(args: argparse.Namespace, source: Source) -> Selection:
+    """Return what -n, -A and -l choose; without -n the namespace of the context, or all of a file."""
+    return Selection(namespace(args, source), _selector(args))
 
 
 def label_of_sums(args: argparse.Namespace) -> str:
@@ -84,15 +103,60 @@ def label_of_sums(args: argparse.Namespace) -> str:
     return str(args.by)
 
 
-def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:
-    """Return what -n and -A choose, "" for all namespaces.  With a `default` of "", these are all without -n, too."""
+def namespace(args: argparse.Namespace, source: Source) -> str:
+    """Return what -n and -A choose, "" for all namespaces; without them that of the context, or all of a file."""
     if args.all_namespaces:
         return ""
     if args.namespace is not None:
         return inputs.namespace(args.namespace, "; -A means all of them")
-    if not default:
+    return _of_context(source) if source.live else ""
+
+
+def namespace_to_apply_in(args: argparse.Namespace, source: Source) -> str:
+    """Return the namespace of objects of files that name none: as `namespace`, else that of a dump of one."""
+    return namespace(args, source) or _of_dump(source) or DEFAULT
+
+
+def unknown_namespace(namespace: str, names: Iterable[str], source: Source) -> str:
+    """Return that a namespace is none of these, and which one may be meant; "" if it is one, or none is known."""
+    known_names = sorted(filter(is_subdomain, names))
+    if not namespace or not known_names or namespace in known_names:
         return ""
-    return _of_context(source) if source.live else _of_dump(source) or default
+    close = most_like(namespace, known_names[:MOST_COMPARED])
+    hint = f"did you mean {close}?" if close else f"the namespaces there are {first_of(known_names)}"
+    return f"namespace {namespace}: not in {source.in_words}; {hint}"
+
+
+def none_found(what: str, chosen: Selection, candidates: Iterable[Candidates], source: Source) -> str:
+    """Return that nothing is chosen, which `candidates` would be with another -n or -l, and how to choose them."""
+    alike, others = Counter[str](), Counter[str]()
+    for namespace, labels, number in candidates:
+        (alike if chosen.selector.matches(labels) else others)[namespace] += number
+    fault = f"found no {what}{chosen.in_words}"
+    if alike:
+        return f"{fault}; {_in_namespaces(alike)}: {another_namespace(alike)}"
+    if others:
+        here = others[chosen.namespace] if chosen.namespace else others.total()
+        there = f"{here:,} there have other labels" if here else _in_namespaces(others)
+        return f"{fault}; {there}: change -l, or leave it out"
+    elsewhere = " in any other namespace" if chosen.namespace else ""
+    return f"{fault}; {source.in_words} shows none{elsewhere}{'' if source.live else f'; {WHOLE_CLUSTER}'}"
+
+
+def another_namespace(numbers: Mapping[str, int]) -> str:
+    """Return how to choose a namespace of these, which have something."""
+    (most,) = Counter(numbers).most_common(1)
+    return f"add -n {most[0]}, or -A" if len(numbers) == 1 else "name one of these with -n, or add -A"
+
+
+def _in_namespaces(numbers: Counter[str]) -> str:
+    """Return how many there are in each namespace, the most first."""
+    return first_of(f"{number:,} in {name or DEFAULT}" for name, number in sorted(numbers.items(), key=most_first))
+
+
+def most_first(number: tuple[str, int]) -> tuple[int, str]:
+    """Return the sort key of numbers by name."""
+    return -number[1], number[0]
 
 
 def _of_dump(source: Source) -> str:

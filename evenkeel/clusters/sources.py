@@ -21,8 +21,13 @@ class Source(NamedTuple):
     def live(self) -> bool:
         return self.cluster == LIVE
 
+    @property
+    def in_words(self) -> str:
+        return "the cluster" if self.live else self.cluster
+
 
 NO_CLUSTER = Source()
+WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:

@@ -24,7 +24,6 @@ from evenkeel.terminal.progress import with_count
 from webhook.cli import options
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.kubernetes.fields import texts_at
 
 STDOUT = "-"
 # What -o is elsewhere, and in kubectl.
@@ -49,22 +48,18 @@ def run(args: argparse.Namespace) -> int:
             f"for a file of this name write ./{args.output}"
         )
     source = sources.source(args)
-    namespace = selection.namespace(args, source, default="")
+    namespace = selection.namespace(args, source) if args.namespace else ""
     kinds = options.policy(args.policy).kinds
     contents = reading.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
-    lines, namespaces, empty = CompressedLines(), set(), True
+    lines, empty = CompressedLines(), True
     try:
         for obj in with_count(objects, "objects"):
             lines.add(obj)
             empty = False
-            if obj["kind"] == "Namespace":
-                namespaces.add(texts_at(obj, "metadata.name")[0])
     except ValueError as error:
         raise UsageError(f"--cluster: {error}") from error
     _report(contents, empty=empty)
-    if namespace and namespaces and namespace not in namespaces:
-        raise UsageError(f'--namespace: found "{namespace}", which is no namespace of the cluster')
     _write(args.output, contents, lines)
     return 0
 

@@ -97,9 +97,8 @@ def run(args: argparse.Namespace) -> int:
     policy = inputs.policy_of_today(args.policy) if args.policy else None
     profiles = load_profiles(args.scheduler_config)
     kinds = (policy or options.policy(None)).kinds
-    namespace = selection.namespace(args, source)
     read_subjects = _in_file if args.filename else _in_cluster
-    subjects, known, errors = read_subjects(args, source, namespace, kinds)
+    subjects, known, errors = read_subjects(args, source, selection.namespace(args, source), kinds)
     profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     known = known._replace(notes=output.noted(args, known.notes))
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
@@ -127,13 +126,14 @@ def _in_cluster(
     args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return the Pod that is named, or the next Pods of the workload; no errors, which only files have."""
-    ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
+    named = selection.typed_name(args.object, kinds).in_namespace(namespace)
     within = _within(namespace)
 
     def wanted(pod: Raw) -> bool:
-        return within(pod) or texts_at(pod, "metadata.name")[0] == ref.name
+        return not namespace or within(pod) or texts_at(pod, "metadata.name")[0] == named.name
 
     known = known_cluster.read(source, args.kubernetes_version, wanted, namespace)
+    ref = known_cluster.in_its_namespace(named, (*known.others, *map(known_cluster.place, known.pods)))
     if ref.kind == POD:
         subjects = [of_pod(pod, known.others) for pod in known.pods if known_cluster.place(pod) == ref.key]
     elif ref.key in known.others:
@@ -147,7 +147,7 @@ def _in_cluster(
         raise UsageError(
             f"{ref}: has no Pod template" if ref.key in known.others else known_cluster.not_found(ref, known)
         )
-    return subjects, known._replace(pods=tuple(filter(within, known.pods))), []
+    return subjects, known._replace(pods=tuple(filter(_within(ref.namespace), known.pods))), []
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
@@ -164,13 +164,15 @@ def _in_file(
     args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return each Pod and each Pod template in the files, as if applied now, and why others cannot be read."""
-    objects = [known_cluster.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
+    default = selection.namespace_to_apply_in(args, source)
+    objects = [known_cluster.in_namespace(obj, default) for obj in inputs.objects_of(args.filename)]
     known = known_cluster.read(
         source,
         args.kubernetes_version,
         _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
         namespace,
         [obj for obj in objects if obj.get("kind") != POD],
+        may_be_new=True,
     )
     subjects, errors = list[PlacementSubject](), list[str]()
     creation = read_creation(known.others, known.features)

@@ -3,7 +3,7 @@ List the Pods that wait for a node, by workload and cause, with the change that 
 
     evenkeel pending             those of the context's namespace
     evenkeel pending -A          those of all namespaces
-    evenkeel pending -A --cluster cluster.jsonl.gz
+    evenkeel pending --cluster cluster.jsonl.gz
 
 evenkeel computes the causes as kube-scheduler does, for the cluster as it is now. The last line counts how often
 kube-scheduler's own message says the same. `evenkeel explain pod/NAME` shows one Pod in full.
@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 
 from evenkeel.clusters import known_cluster, selection, sources
+from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles, profiles_in
+from evenkeel.clusters.selection import Candidates, Selection
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.pending import text as render
 from evenkeel.pending.groups import is_stuck, pending
@@ -25,8 +28,9 @@ from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.subject import PlacementSubject, of_pod
 from evenkeel.scheduler.profile import Profiles
 from evenkeel.terminal import inputs, output
-from evenkeel.terminal.style import add_color_argument, style_of
+from evenkeel.terminal.style import Look, Styled, add_color_argument, style_of
 from webhook.cli import options
+from webhook.findings.wording import begun, number_of
 from webhook.kubernetes.fields import Raw, texts_at
 
 
@@ -60,8 +64,7 @@ def run(args: argparse.Namespace) -> int:
     assumed = [profile.assumed for profile in profiles.values() if profile.assumed]
     others = Counter(_other_reason(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
     around = render.Surroundings(
-        chosen.namespace,
-        labelled=not chosen.selector.empty,
+        none_listed="" if waiting else _none_listed(chosen, source, known, all_pods, competing),
         elsewhere=Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
         notes=(*(assumed if any(not pod.pod.constraints for pod in waiting) else ()), *known.notes),
         assumed=(
@@ -69,10 +72,6 @@ def run(args: argparse.Namespace) -> int:
             *(makers_note(known.snapshot) if listed.groups else ()),
         ),
     )
-    namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in all_pods)}
-    if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
-        only = f"Only the namespace {chosen.namespace} is listed; -A lists all."
-        around = around._replace(notes=(*around.notes, only))
     around = around._replace(notes=output.noted(args, around.notes))
     if args.output == output.JSON:
         print(render.as_json(listed, others, around))
@@ -81,6 +80,30 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_on == inputs.NOT_JUDGED:
         return int(any(group.gaps for group in listed.groups))
     return 1 if args.fail_on and waiting else 0
+
+
+def _none_listed(
+    chosen: Selection,
+    source: sources.Source,
+    known: Known,
+    all_pods: Sequence[PlacementSubject],
+    competing: Sequence[PlacementSubject],
+) -> str:
+    """Return that no Pod is listed: where others wait, how many Pods were looked at, or why there are none."""
+    waiting = [Candidates(pod.ref.namespace, pod.pod.labels) for pod in competing]
+    on_nodes = [
+        Candidates(namespace, group.labels, sum(group.nodes.values()))
+        for namespace, groups in known.snapshot.pods.items()
+        for group in groups.values()
+    ]
+    pods = [*on_nodes, *(Candidates(pod.ref.namespace, pod.pod.labels) for pod in all_pods)]
+    number = sum(candidates.number for candidates in pods if chosen.has(candidates.namespace, candidates.labels))
+    if number and not waiting:
+        return Styled(
+            Look.GOOD, f"No Pod waits for lack of a node; looked at {number_of(number, 'Pod')}{chosen.in_words}."
+        )
+    what, candidates = ("Pod that waits for lack of a node", waiting) if waiting else ("Pod that runs or waits", pods)
+    return f"{begun(selection.none_found(what, chosen, candidates, source))}."
 
 
 def _waits(pod: Raw) -> bool:

@@ -26,12 +26,13 @@ from typing import NamedTuple
 from evenkeel.clusters import known_cluster, reading, selection, sources
 from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles, profiles_in
+from evenkeel.clusters.selection import Candidates
 from evenkeel.explain.claims_text import notes_on_pins
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.created_pods import read_creation
 from evenkeel.report import page as report_page
 from evenkeel.report import text as render
-from evenkeel.report.inventory import Inventory, LiveWorkload, key_of
+from evenkeel.report.inventory import POD, Inventory, key_of
 from evenkeel.report.report import Policies, Report, Reporting
 from evenkeel.report.waiting_pods import waiting
 from evenkeel.scheduler.profile import Profiles
@@ -43,8 +44,8 @@ from webhook.admission.decision import Outcome
 from webhook.cli import options
 from webhook.cli.listening import listen
 from webhook.cli.usage import UsageError
+from webhook.findings.wording import begun
 from webhook.kubernetes.fields import Raw
-from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.kubernetes.references import ObjectRef
 from webhook.policy.policy import Policy
@@ -105,30 +106,35 @@ class ReportOfCluster(NamedTuple):
     known: Known
     inventory: Inventory
     profiles: Profiles
+    none_found: str  # why it has no workload; "" if it has one
 
 
 def run(args: argparse.Namespace) -> int:
     policies, source, profiles = _policies(args), sources.source(args), load_profiles(args.scheduler_config)
     _check(args)
     chosen = selection.selection(args, source)
-    ref = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
+    kinds = policies.policy.kinds
+    ref = selection.typed_name(args.object, kinds).in_namespace(chosen.namespace) if args.object else None
     if args.metrics_bind is not None:
         return _serve(args, lambda: _read_report(args, source, policies, profiles, chosen, ref))
-    report, known, inventory, profiles = _read_report(args, source, policies, profiles, chosen, ref)
+    report, known, inventory, profiles, none_found = _read_report(args, source, policies, profiles, chosen, ref)
+    if args.object and none_found:
+        raise UsageError(none_found)
+    no_workload = f"{begun(none_found)}." if none_found else ""
     policy_notes = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
     assumed = [profile.assumed for profile in profiles.values() if profile.assumed and report.uses_scheduler_defaults]
-    notes = output.noted(args, (*assumed, *_notes(args, chosen.namespace, report, known), *policy_notes))
+    notes = output.noted(args, (*assumed, *_notes(args, report, known), *policy_notes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == output.HTML:
         keys = {key_of(workload.live) for workload in report.workloads}
         explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
         origin = known_cluster.origin(source, known)
-        print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
+        print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin, no_workload))
     elif args.output == output.JSON:
-        print(dumped(render.as_json(report, titles, notes, shown)))
+        print(dumped(render.as_json(report, titles, (*notes, *filter(None, [no_workload])), shown)))
     else:
-        print(render.text(report, titles, shown, style_of(args.color)))
+        print(render.text(report, titles, shown, style_of(args.color), no_workload))
     if known.without_nodes:
         raise UsageError(known.without_nodes)
     return _exit_code(report, args.fail_on)
@@ -169,11 +175,19 @@ def _read_report(
     profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     creation = read_creation(known.others, known.features)
     reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles, creation)
-    workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
+    workloads = [workload for workload in reporting.workloads if chosen.has(workload.ref.namespace, workload.labels)]
+    none_found = ""
     if ref is not None:
+        ref = known_cluster.in_its_namespace(ref, (*known.others, *map(key_of, reporting.workloads)))
         workloads = [workload for workload in workloads if key_of(workload) == inventory.top(ref.key)]
+        of_pod = f"{ref}: found no Pod of this name that has no owner; name what owns it, such as deployment/web"
+        none_found = of_pod if ref.kind == POD else known_cluster.not_found(ref, known)
+    elif not workloads:
+        candidates = [Candidates(workload.ref.namespace, workload.labels) for workload in reporting.workloads]
+        none_found = selection.none_found("workload", chosen, candidates, source)
     reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
-    return ReportOfCluster(reporting.report(reported, selection.label_of_sums(args)), known, inventory, profiles)
+    report = reporting.report(reported, selection.label_of_sums(args))
+    return ReportOfCluster(report, known, inventory, profiles, "" if workloads else none_found)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -220,28 +234,12 @@ def _policies(args: argparse.Namespace) -> Policies:
     return Policies(inputs.policy_of_today(args.policy), compare, args.policy is not None)
 
 
-def _named(args: argparse.Namespace, namespace: str, kinds: Kinds) -> ObjectRef:
-    if args.all_namespaces:
-        raise UsageError("--all-namespaces: an object is in one namespace; name it with -n")
-    return selection.typed_name(args.object, kinds).in_namespace(namespace)
-
-
-def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
-    return chosen.namespace in ("", workload.ref.namespace) and chosen.selector.matches(workload.labels)
-
-
-def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Known) -> Iterator[str]:
-    """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
+def _notes(args: argparse.Namespace, report: Report, known: Known) -> Iterator[str]:
+    """Yield what cannot be judged."""
     told_as_error = () if args.output in (output.JSON, output.HTML) else (known.without_nodes,)
     yield from (note for note in known.notes if note not in told_as_error)
     if any(workload.live.claims for workload in report.workloads):
         yield from notes_on_pins(known.snapshot)
-    if args.object and not report.workloads:
-        hint = "; the Pods of a workload are in the report on the workload" if args.object[0].startswith("po") else ""
-        none = f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}"
-        raise UsageError(f"{none}; name another with -n{hint}")
-    if namespace and not report.workloads:
-        yield f"Only the namespace {namespace} is in the report; -A reports all."
 
 
 def _on_policy(policy: Policy, source: sources.Source, known: Known) -> Iterator[str]:

@@ -53,7 +53,6 @@ from evenkeel.terminal import inputs, output, progress
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
 from webhook.cli.usage import UsageError
-from webhook.findings.wording import first_of
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.labels import labels_in
@@ -62,7 +61,6 @@ from webhook.kubernetes.times import seconds_at
 from webhook.policy.policy import Policy
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
-MOST_CHOICES = 10  # namespaces, or workloads
 OF_SELECTION = {"-A": "all_namespaces", "-l": "selector"}
 NO_PODS = "No workload has Pods, so no Pod can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps touch
@@ -128,14 +126,14 @@ def run(args: argparse.Namespace) -> int:
     if names and (selecting := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
         raise UsageError(f"{' and '.join(selecting)}: leave out TYPE/NAME to choose workloads by namespace or labels")
     selected = selection.selection(args, source)
-    namespace = selected.namespace or "default"
     written = inputs.objects_of(args.filename or ())
-    files = [known_cluster.in_namespace(obj, namespace) for obj in written]
+    default = selection.namespace_to_apply_in(args, source)
+    files = [known_cluster.in_namespace(obj, default) for obj in written]
     file_refs = _workloads_in(files, args.filename, selected, alone=not names)
-    refs = _named(names, namespace, kinds) if names else file_refs
+    refs = _named(names, selected.namespace, kinds, file_refs) if names else file_refs
     if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*file_refs}:  # To apply them is the first rollout.
         steps = steps[1:]
-    known = _read(args, source, selected.namespace, refs, steps, files)
+    known, refs = _read(args, source, selected.namespace, refs, steps, files)
     profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
         refs = _selected_workloads(args, known, selected, steps)
@@ -165,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
     plan_inputs = _PlanInputs(args, steps, kinds, policy, profiles, applied_keys)
     planned = _planned(plan_inputs, raws, known)
     if raws and planned.preemptor_priority > LOWEST_PRIORITY and not moves_any(steps):  # Victims are to be read, too.
-        known = _read(args, source, selected.namespace, refs, steps, files, planned.preemptor_priority)
+        known, _ = _read(args, source, selected.namespace, refs, steps, files, planned.preemptor_priority)
         planned = _planned(plan_inputs, raws, known)
     plan = planned.plan
     shown = {str(ref) for ref in map(ObjectRef.of, raws)} or _shown(args, plan, selected)
@@ -237,11 +235,14 @@ def _selected_workloads(
     """Return the workloads that -n, -A and -l choose, that the steps change, and that no other object owns."""
     refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps)]
     if not refs:
-        namespaces = {
-            ObjectRef.of(raw).namespace for raw in known.others.values() if is_simulated(raw) and takes(raw, steps)
-        }
+        candidates = [
+            selection.Candidates(ObjectRef.of(raw).namespace, labels_in(raw))
+            for raw in known.others.values()
+            if owner_of(raw) is None and is_simulated(raw) and takes(raw, steps)
+        ]
         step = next(step for step in steps if step.action in (ROLLOUT, SCALE))
-        raise UsageError(f"{step.text}: {_none_found('workload that it changes', args, selected, namespaces)}")
+        none_found = selection.none_found("workload that it changes", selected, candidates, sources.source(args))
+        raise UsageError(f"{step.text}: {none_found}")
     return sorted(refs)
 
 
@@ -265,21 +266,9 @@ def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str
     workloads = plan.workloads
     shown = {name for name, workload in workloads.items() if selected.has(workload.ref.namespace, workload.labels)}
     if workloads and not shown:
-        raise UsageError(
-            _none_found(
-                "workload with Pods", args, selected, {workload.ref.namespace for workload in workloads.values()}
-            )
-        )
+        candidates = [selection.Candidates(workload.ref.namespace, workload.labels) for workload in workloads.values()]
+        raise UsageError(selection.none_found("workload that has Pods", selected, candidates, sources.source(args)))
     return shown
-
-
-def _none_found(what: str, args: argparse.Namespace, selected: Selection, namespaces: Set[str]) -> str:
-    """Return the message that nothing is chosen, and which `namespaces` have something to choose."""
-    where = f" in {selected.namespace}" if selected.namespace else ""
-    labelled = f" that has the labels {args.selector} itself" if args.selector else ""
-    others = first_of(sorted(namespaces), MOST_CHOICES)
-    some = f"; these namespaces have some: {others}; add -n, or -A for all" if namespaces - {selected.namespace} else ""
-    return f"found no {what}{where}{labelled}{some}"
 
 
 def _with_pods(known: Known) -> list[Raw]:
@@ -424,10 +413,14 @@ def _workloads_in(
     return refs
 
 
-def _named(names: Sequence[str], namespace: str, kinds: Kinds) -> list[ObjectRef]:
+def _named(names: Sequence[str], namespace: str, kinds: Kinds, file_refs: Sequence[ObjectRef]) -> list[ObjectRef]:
     """UsageError for a workload whose controller is not simulated."""
     names_of_each = [[name] for name in names] if "/" in names[0] else [list(names)]
-    refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in names_of_each]
+    keys = [ref.key for ref in file_refs]
+    refs = [
+        known_cluster.in_its_namespace(selection.typed_name(words, kinds).in_namespace(namespace), keys)
+        for words in names_of_each
+    ]
     for ref in refs:
         if (ref.api_version, ref.kind) not in SIMULATED:
             raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
@@ -438,22 +431,34 @@ def _read(
     args: argparse.Namespace,
     source: sources.Source,
     namespace: str,
-    refs: Sequence[ObjectRef],
+    refs: list[ObjectRef],
     steps: Sequence[Step],
     files: Sequence[Raw],
     preemptor_priority: int = LOWEST_PRIORITY,
-) -> Known:
+) -> tuple[Known, list[ObjectRef]]:
     """
-    Return the cluster with the objects of the files.
+    Return the cluster with the objects of the files, and the workloads, each in its namespace.
 
     It has the Pods that steps may move, and those of a lower priority than `preemptor_priority`.
     """
-    namespaces = {ref.namespace: ref for ref in refs}
-    asks = [wanted(ref, steps, preemptor_priority) for ref in namespaces.values()]
-    if not refs:
-        return known_cluster.read(source, args.kubernetes_version, lambda _: True, namespace, files)
-    only = refs[0].namespace if len(namespaces) == 1 else namespace
-    return known_cluster.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
+    namespaces = {ref.namespace for ref in refs}
+    only = namespaces.pop() if source.live and len(namespaces) == 1 else namespace
+    # Where a workload names no namespace, which Pods are wanted is only known once all are read.
+    at_first = _wanted(refs, steps, preemptor_priority) if refs and all(ref.namespace for ref in refs) else _any_pod
+    known = known_cluster.read(source, args.kubernetes_version, at_first, only, files, may_be_new=bool(files))
+    in_namespaces = [known_cluster.in_its_namespace(ref, known.others) for ref in refs]
+    if in_namespaces != refs:
+        known = known._replace(pods=tuple(filter(_wanted(in_namespaces, steps, preemptor_priority), known.pods)))
+    return known, in_namespaces
+
+
+def _any_pod(_: Raw) -> bool:
+    return True
+
+
+def _wanted(refs: Sequence[ObjectRef], steps: Sequence[Step], preemptor_priority: int) -> Callable[[Raw], bool]:
+    asks = [wanted(ref, steps, preemptor_priority) for ref in {ref.namespace: ref for ref in refs}.values()]
+    return lambda pod: any(ask(pod) for ask in asks)
 
 
 def _readable(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:

@@ -23,8 +23,7 @@ from webhook.findings.wording import first_of, number_of
 class Surroundings(NamedTuple):
     """What was asked for, and what is known beside the listed Pods."""
 
-    namespace: str = ""  # "" for all
-    labelled: bool = False  # only Pods with some labels were asked for
+    none_listed: str = ""  # why no Pod is listed, and what was looked at
     elsewhere: Mapping[str, int] = {}  # Pods that wait in other namespaces, by namespace
     notes: Sequence[str] = ()
     assumed: Sequence[str] = ()  # of the cluster; printed last
@@ -42,17 +41,18 @@ def text(
 
 def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[TextLine]:
     number = sum(len(group.pods) for group in listed.groups)
-    if number or not around.elsewhere:
-        yield Styled(Look.ERROR if number else Look.GOOD, f"{number_of(number, 'Pod')} could not be placed.")
+    if number:
+        yield Styled(Look.ERROR, f"{number_of(number, 'Pod')} could not be placed.")
     else:
-        yield _waiting_elsewhere(around, bool(others))
+        yield around.none_listed
     yield from around.notes
     for group in listed.groups:
         yield ""
         yield from _group(group, listed.together)
     for why, count in sorted(others.items()):
         yield ""
-        yield f"{number_of(count, 'more waits', 'more wait')}: {why}."
+        more = "more " if number else ""
+        yield f"{number_of(count, f'{more}Pod waits', f'{more}Pods wait')}: {why}."
     if around.assumed or listed.compared:
         yield ""
         yield from around.assumed
@@ -61,20 +61,6 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         more = "" if listed.agree == listed.compared else "; evenkeel explain shows both for each Pod"
         agreeing = f"For {listed.agree:,} of {number_of(listed.compared, 'Pod')}"
         yield Styled(look, f"{agreeing}, evenkeel computes kube-scheduler's own message{more}.")
-
-
-def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
-    """
-    Return in which namespaces Pods wait, if none waits for a node where they were looked for.
-
-    `others`: Pods wait there for something else.
-    """
-    pods = "Pod with these labels" if around.labelled else "Pod"
-    here = f"No {pods} waits{' for lack of a node' if others else ''}"
-    most_first = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
-    namespaces = [f"{number_of(number, 'waits', 'wait')} in {name}" for name, number in most_first]
-    how = f"add -n {most_first[0][0]}, or -A" if len(most_first) == 1 else "name one of these with -n, or add -A"
-    return f"{here} in namespace {around.namespace}; {first_of(namespaces)}: {how}"
 
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
@@ -140,6 +126,6 @@ def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings
         **fields(listed, "together", "agree", "compared"),
         "others": dict(sorted(others.items())),
         "elsewhere": dict(sorted(around.elsewhere.items())),
-        "notes": [*around.notes, *around.assumed],
+        "notes": [*around.notes, *filter(None, [around.none_listed]), *around.assumed],
     }
     return dumped(form("PendingList", members))

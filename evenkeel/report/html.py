@@ -61,11 +61,6 @@ def scaled(number: float, widest: float, length: int) -> float:
     return int(scaled_length) if scaled_length == int(scaled_length) else scaled_length
 
 
-def begun(words: str) -> str:
-    """Return words with a capital first letter."""
-    return words[:1].upper() + words[1:]
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import, and only needed for a page

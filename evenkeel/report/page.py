@@ -21,7 +21,7 @@ from evenkeel.explain.tables import constraint_remarks, domain_rows
 from evenkeel.explain.text import claim_lines, closed_lines, headline, preferred
 from evenkeel.placement.kubectl_commands import asking
 from evenkeel.placement.subject import FROM_POD
-from evenkeel.report.html import SHORT_WIDTH, Bar, Tile, begun, page, scaled, share_text
+from evenkeel.report.html import SHORT_WIDTH, Bar, Tile, page, scaled, share_text
 from evenkeel.report.impact import GRAVITY
 from evenkeel.report.inventory import key_of
 from evenkeel.report.report import Report, ReportedGroup, ReportedWorkload
@@ -45,7 +45,7 @@ from evenkeel.report.waiting_pods import Waiting
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.simulate.constraint_words import constraint_words, unwritten
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import first_of, number_of, shown_name
+from webhook.findings.wording import begun, first_of, number_of, shown_name
 from webhook.kubernetes.fields import path_text
 from webhook.kubernetes.references import ObjectKey
 
@@ -63,8 +63,9 @@ def html(
     notes: Sequence[str],
     waiting: Mapping[ObjectKey, Sequence[Waiting]],
     origin: Origin,
+    no_workload: str = "",
 ) -> str:
-    """Render the page as one file, for a browser."""
+    """Render the page as one file, for a browser; `no_workload`: why the report has none."""
     zones = _zones(report)
     skews = [max(spread.skew or 0, spread.constraint.max_skew) for row in report.workloads for spread in row.spreads]
     widest = max(skews, default=0)
@@ -75,8 +76,8 @@ def html(
         origin=str(origin),
         notes=notes,
         titles=titles,
-        size=size_words(report),
-        tiles=list(_tiles(report, titles)),
+        size=no_workload or size_words(report),
+        tiles=() if no_workload else list(_tiles(report, titles)),
         zones=(zones[:MOST_SHOWN], len(zones[MOST_SHOWN:])),
         curve=_curve(report),
         causes=_causes(report, waiting, origin.read),

@@ -49,8 +49,14 @@ class Shown(NamedTuple):
 ALL = Shown()
 
 
-def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCOLOURED) -> str:
-    """Render a report for a person: first what a policy would do, then the spread, and the sums last."""
+def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCOLOURED, no_workload: str = "") -> str:
+    """
+    Render a report for a person: first what a policy would do, then the spread, and the sums last.
+
+    `no_workload`: why it has none.
+    """
+    if no_workload:
+        return style.lines([no_workload])
     lines = list[TextLine]()
     workloads = shown.workloads(report)
     if shown.by:

@@ -358,9 +358,13 @@ HERE = (
         ("Pod shop/web-1", "Pod shop/web-1: not found in the cluster; did you mean pod/web-0?"),
         ("Deployment shop/api", "Deployment shop/api: not found in the cluster; the names there are web"),
         ("StatefulSet shop/db", "StatefulSet shop/db: not found in the cluster; to look in another namespace: -n NAME"),
-        ("Pod shpo/y", "namespace shpo: not in the cluster; did you mean shop?"),
-        ("Pod shpo/x", "namespace shpo: not in the cluster; Pod/x is in namespace bank: add -n bank"),
-        ("Pod zzz/y", "namespace zzz: not in the cluster; the names there are bank, shop"),
+        ("Pod /wbe-0", "Pod wbe-0: not found in the cluster; did you mean pod/web-0?"),
+        ("Job /x", "Job x: not found in the cluster; to see what there is: evenkeel report -A"),
+        (
+            "Deployment /far",
+            "Deployment far: found more than once; "
+            "Deployment/far is in the namespaces bank, store: name one of them with -n",
+        ),
         ("Pod store/y", "Pod store/y: not found in the cluster; to look in another namespace: -n NAME"),
     ],
 )
@@ -370,9 +374,35 @@ def test_what_is_not_found_is_looked_for_elsewhere(cluster, ref, hint):
     assert hint == said(ref)
 
 
-def test_a_namespace_is_not_said_to_be_missing_where_none_is_known(cluster):
-    cluster(node("n1"), pod(name="web-0"))
-    assert "Pod shpo/y: not found in the cluster; to look in another namespace: -n NAME" == said("Pod shpo/y")
+@pytest.mark.parametrize(("missing", "is_error"), [((), True), (["pods"], True), (["pods", "namespaces"], False)])
+def test_a_namespace_that_is_not_there_is_an_error_where_all_are_shown(cluster, missing, is_error):
+    """Without the right to list namespaces and Pods of all, one without any object may be there all the same."""
+    cluster(node("n1"), namespace(name="shop"), service(), missing=dict.fromkeys(missing, "is forbidden"))
+
+    if is_error:
+        with pytest.raises(UsageError, match=r"^namespace shpo: not in the cluster; did you mean shop\?$"):
+            read(namespace="shpo")
+    else:
+        assert read(namespace="shpo").notes
+    assert "shop" in read(namespace="shop").namespaces
+
+
+def test_objects_of_files_may_be_applied_in_a_namespace_that_is_yet_to_be_made(cluster):
+    cluster(node("n1"), service())
+    found = read(namespace="trial", may_be_new=True)
+
+    assert ("namespace trial: not in the cluster; the namespaces there are shop",) == found.notes
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "found"),
+    [("", "web", "shop"), ("", "far", ""), ("", "gone", ""), ("bank", "web", "bank")],
+)
+def test_an_object_that_names_no_namespace_is_in_the_only_one_that_has_it(cluster, namespace, name, found):
+    cluster(*HERE)
+    ref = ObjectRef("apps/v1", "Deployment", namespace, name)
+
+    assert found == known_cluster.in_its_namespace(ref, read(needs_nodes=False).others).namespace
 
 
 @pytest.mark.parametrize("count", [5, 6])

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from evenkeel.clusters import selection
-from evenkeel.clusters.sources import Source
+from evenkeel.clusters.sources import WHOLE_CLUSTER, Source
 from evenkeel.scheduler.selector_text import parse_selector
 from evenkeel.terminal import output
 from webhook.cli.usage import UsageError
@@ -38,27 +38,91 @@ def source(tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "live", "dump"),
-    [([], "bank", "default"), (["-n", "shop"], "shop", "shop"), (["-A"], "", "")],
+    [([], "bank", ""), (["-n", "shop"], "shop", "shop"), (["-A"], "", "")],
     ids=["neither", "a namespace", "all"],
 )
-def test_the_namespace_is_that_of_the_context_unless_another_is_named(parse, source, words, live, dump):
+def test_the_namespace_is_that_of_the_context_and_a_file_has_all(parse, source, words, live, dump):
     args = parse(*words)
 
     assert live == selection.namespace(args, source)
-    assert (dump if words else "") == selection.namespace(args, source, default="")
     assert dump == selection.namespace(args, Source("cluster.jsonl.gz"))
-    assert (dump or "") == selection.selection(args, Source("a"), "default").namespace
+    assert dump == selection.selection(args, Source("a")).namespace
 
 
-def test_a_dump_of_one_namespace_is_asked_about_it(parse, tmp_path):
+def test_objects_of_a_file_are_applied_in_the_namespace_of_a_dump_of_one(parse, tmp_path, source):
     dump = tmp_path / "shop.jsonl"
     dump.write_text('{"kind": "ClusterDump", "version": 1, "namespace": "shop"}\n')
-    found = [selection.namespace(parse(*words), Source(str(dump))) for words in ([], ["-n", "bank"], ["-A"])]
 
-    assert ["shop", "bank", ""] == found
+    def applied_in(*words):
+        return selection.namespace_to_apply_in(parse(*words), Source(str(dump)))
+
+    assert ["shop", "bank", "shop"] == [applied_in(*words) for words in ([], ["-n", "bank"], ["-A"])]
     dump.write_text('{"kind": "ClusterDump", "version": 1}\n')
-    assert "default" == selection.namespace(parse(), Source(str(dump)))
-    assert "" == selection.namespace(parse(), Source(str(dump)), default="")
+    assert "default" == applied_in()
+    assert "bank" == selection.namespace_to_apply_in(parse(), source)
+
+
+FILE, SHOWN = Source("c.yaml"), ("shop", "bank", "not a\nname", "")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "names", "source", "said"),
+    [
+        ("shpo", SHOWN, Source("live"), "namespace shpo: not in the cluster; did you mean shop?"),
+        ("shpo", SHOWN, FILE, "namespace shpo: not in c.yaml; did you mean shop?"),
+        ("zzz", SHOWN, FILE, "namespace zzz: not in c.yaml; the namespaces there are bank, shop"),
+        ("shop", SHOWN, FILE, ""),
+        ("", SHOWN, FILE, ""),
+        ("shpo", ("",), FILE, ""),
+    ],
+)
+def test_a_namespace_that_is_not_there_is_told_with_the_one_that_is_like_it(namespace, names, source, said):
+    """What cannot be typed is never named."""
+    assert said == selection.unknown_namespace(namespace, names, source)
+
+
+WEB, DB = ({"app": name} for name in ("web", "db"))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "labels", "candidates", "said"),
+    [
+        ("bank", "", [("shop", WEB, 2)], " in namespace bank; 2 in shop: add -n shop, or -A"),
+        (
+            *("bank", "", [("a", WEB, 1), ("b", DB, 3)]),
+            " in namespace bank; 3 in b, 1 in a: name one of these with -n, or add -A",
+        ),
+        (
+            *("bank", "app=web", [("bank", DB, 2), ("shop", WEB, 1)]),
+            " in namespace bank with the labels app=web; 1 in shop: add -n shop, or -A",
+        ),
+        (
+            *("shop", "app=web", [("shop", DB, 1200), ("bank", DB, 1)]),
+            " in namespace shop with the labels app=web; 1,200 there have other labels: change -l, or leave it out",
+        ),
+        (
+            *("", "app=web", [("shop", DB, 2), ("", DB, 1)]),
+            " with the labels app=web; 3 there have other labels: change -l, or leave it out",
+        ),
+        (
+            *("shop", "app=web", [("bank", DB, 2)]),
+            " in namespace shop with the labels app=web; 2 in bank: change -l, or leave it out",
+        ),
+        ("shop", "", [], " in namespace shop; the cluster shows none in any other namespace"),
+        ("", "", [], "; the cluster shows none"),
+    ],
+)
+def test_where_nothing_is_chosen_it_says_what_there_is_and_how_to_choose_it(namespace, labels, candidates, said):
+    chosen = selection.Selection(namespace, parse_selector(labels))
+    found = selection.none_found("Pod", chosen, [selection.Candidates(*each) for each in candidates], Source("live"))
+
+    assert f"found no Pod{said}" == found
+
+
+def test_a_file_that_has_nothing_to_choose_is_told_how_to_write():
+    found = selection.none_found("Pod", selection.Selection("", parse_selector("")), [], FILE)
+
+    assert f"found no Pod; c.yaml shows none; {WHOLE_CLUSTER}" == found
 
 
 def test_labels_are_selected(parse, source):

@@ -183,7 +183,11 @@ def test_a_dump_of_a_dump_is_the_same(run, api, tmp_path):
 BAD = {
     "a namespace that is not there": (
         "dump -n shpo -o a.gz",
-        '--namespace: found "shpo", which is no namespace of the cluster',
+        "namespace shpo: not in the cluster; did you mean shop?",
+    ),
+    "one that is not in a file": (
+        "dump -n shpo --cluster web -o a.gz",
+        "namespace shpo: not in web; did you mean shop?",
     ),
     "a name that none has": ("dump -n A_B -o a.gz", '--namespace: found "A_B", wanted the name of one namespace; -A …'),
     "a folder that is not there": ("dump -o none/a.gz", "none/a.gz: No such file or directory"),
@@ -198,7 +202,7 @@ BAD = {
 
 @pytest.mark.parametrize(("command", "message"), BAD.values(), ids=BAD)
 def test_what_cannot_be_used_is_named_in_one_line(run, api, tmp_path, command, message):
-    code, out, err = run(command, odd=pod() | {"spec": 3}, text=json.dumps(pod(name="\ud800")))
+    code, out, err = run(command, odd=pod() | {"spec": 3}, web=pod(), text=json.dumps(pod(name="\ud800")))
     said, cut, _ = f"evenkeel: {message}".partition("…")
 
     assert (2, "", 1) == (code, out, len(err.splitlines()))

@@ -207,6 +207,23 @@ def explained_to_pass(done):
     return done.code, passing.rpartition(": ")[2].strip(" .")
 
 
+def test_an_object_of_a_file_is_in_the_namespace_that_has_it(run):
+    for name in ("pod/web-9", "deploy/web"):
+        found, named = (run(f"explain {name} {of} --cluster dump -o json", dump=CLUSTER) for of in ("", "-n shop"))
+        assert (found.code, found.err, json.loads(found.out)) == (named.code, named.err, json.loads(named.out))
+    missed = run("explain pod/wbe-9 --cluster dump", dump=CLUSTER)
+
+    assert (2, "evenkeel: Pod wbe-9: not found in the cluster; did you mean pod/web-9?\n") == (missed.code, missed.err)
+
+
+def test_a_namespace_that_is_yet_to_be_made_is_noted(run):
+    """`helm install --create-namespace` makes it."""
+    found = run("explain -n trial -f new --cluster dump", dump=CLUSTER, new=pod(name="new", namespace="trial"))
+
+    assert 0 == found.code
+    assert "note: namespace trial: not in dump; the namespaces there are shop" in found.err.splitlines()
+
+
 def test_the_defaults_are_those_of_the_configuration_of_the_scheduler(run):
     default = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
     args = {"defaultingType": "List", "defaultConstraints": [default]}
@@ -354,7 +371,7 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
         ("pod/a -f new", "wanted either TYPE/NAME"),
         ("pod/gone", "Pod shop/gone: not found in the cluster; the names there are running-"),
         ("pod/web-8", "Pod shop/web-8: not found in the cluster; did you mean pod/web-9?"),
-        ("pod/web-9 -n bank", "Pod bank/web-9: not found in the cluster; Pod/web-9 is in namespace shop: add -n shop"),
+        ("pod/web-9 -n bank", "namespace bank: not in dump; the namespaces there are shop"),
         ("deploy/gone", "Deployment shop/gone: not found in the cluster; the names there are web"),
         ("-f new", "new: holds no Pod, and no object that is known to have a Pod template"),
         ("-f new -f new", "new, new: holds no Pod, and no object that is known to have a Pod template"),

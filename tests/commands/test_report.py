@@ -9,7 +9,7 @@ import pytest
 from evenkeel.clusters.dump_format import DUMP_KIND, VERSION
 from evenkeel.clusters.known_cluster import ASSUMED
 from tests.report.test_impact import EMPTY
-from tests.support.build import constraint, service, workload
+from tests.support.build import constraint, namespace, service, workload
 from tests.support.claims import claim, using, volume
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
@@ -37,7 +37,12 @@ def names(found):
 
 
 def test_namespaces_labels_and_one_object(report):
-    assert ["Deployment/bad", "Deployment/far", "Deployment/web"] == names(report("-A -o json"))
+    assert (
+        ["Deployment/bad", "Deployment/far", "Deployment/web"]
+        == names(report("-A -o json"))
+        == names(report("-o json"))
+    )
+    assert ["Deployment/web"] == names(report("deploy/web -o json"))
     assert ["Deployment/bad", "Deployment/web"] == names(report("-n shop -o json"))
     assert ["Deployment/bad"] == names(report("-n shop -l team=x -o json"))
     assert ["Deployment/web"] == names(report("deploy/web -n shop -o json"))
@@ -74,13 +79,11 @@ def test_exit_codes(report, fail_on, enforcement, code):
     [
         ("--compare p", "--compare: found no --policy, wanted the new policy file"),
         ("--fail-on denied", "--fail-on denied: found no --policy, wanted the policy file that answers"),
-        ("deploy/none -n shop", "deploy/none: no workload of this name in the namespace shop; name another with -n\n"),
-        (
-            "pod/web-5d-0 -n shop",
-            "pod/web-5d-0: no workload of this name in the namespace shop; name another with -n; "
-            "the Pods of a workload are in the report on the workload",
-        ),
-        ("deploy/web -A", "--all-namespaces: an object is in one namespace; name it with -n"),
+        ("deploy/none -n shop", "Deployment shop/none: not found in the cluster; the names there are bad, web\n"),
+        ("deploy/wbe", "Deployment wbe: not found in the cluster; did you mean deployment/web?\n"),
+        ("-n shpo", "namespace shpo: not in dump; did you mean shop?\n"),
+        ("deploy/web -n shpo -o html", "namespace shpo: not in dump; did you mean shop?\n"),
+        ("pod/web-5d-0 -n shop", "Pod shop/web-5d-0: found no Pod of this name that has no owner; name what owns it"),
         ("-A --by namespace -o html", "--by namespace: found -o html, wanted -o text or -o json"),
         (
             "-A --by team --metrics-bind :0",
@@ -107,9 +110,34 @@ def test_bad_input(report, options, said):
     assert err.startswith(f"evenkeel: {said}")
 
 
-def test_a_namespace_without_workloads_is_said_to_be_one(report):
-    assert "note: Only the namespace default is in the report; -A reports all.\n" == report().err
-    assert "looked at" not in report("-A", [node("n1")]).err
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            "-n quiet",
+            "Found no workload in namespace quiet; 2 in shop, 1 in bank: name one of these with -n, or add -A.",
+        ),
+        (
+            "-l team=y",
+            "Found no workload with the labels team=y; 3 there have other labels: change -l, or leave it out.",
+        ),
+        (
+            "-n bank -l team=x",
+            "Found no workload in namespace bank with the labels team=x; 1 in shop: add -n shop, or -A.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("form", ["", "--policy p --by namespace", "--summary", "-o html", "-o json"])
+def test_where_no_workload_is_chosen_it_says_what_was_looked_at_and_what_there_is(report, options, said, form):
+    found = report(f"{options} {form}", [*CLUSTER, namespace(name="quiet")], p=POLICY)
+
+    assert (0, "") == (found.code, found.err)
+    assert said in (json.loads(found.out)["notes"] if "json" in form else found.out)
+    assert "0 workloads" not in found.out
+
+
+def test_a_file_without_workloads_is_told_how_to_write_one(report):
+    assert report("", [node("n1")]).out.startswith("Found no workload; dump shows none; kubectl get nodes,pods,")
 
 
 def test_without_nodes_a_policy_can_be_asked_all_the_same(report):

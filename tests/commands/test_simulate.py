@@ -173,6 +173,18 @@ def test_of_a_file_without_pods_it_is_said_that_nothing_can_be_lost(simulate):
     assert "No workload has Pods, so no Pod can be lost." in out.splitlines()
 
 
+def test_a_workload_of_a_file_is_in_the_namespace_that_has_it(simulate):
+    """Pods of others are as if it were named: those on nodes are counted, not moved."""
+    cluster = [*CLUSTER, pod("Node/x", 0, "a1", namespace="bank", ownerReferences=[])]
+    found, named = (json.loads(simulate(f"deployment/web {of} scale=4 -o json", cluster).out) for of in ("", "-n shop"))
+
+    assert found == named
+    assert "shop" == found["steps"][0]["workloads"][0]["namespace"]
+    twice = [*CLUSTER, workload("Deployment", name="web", namespace="bank")]
+    assert "Deployment web: found more than once; " in simulate("deployment/web", twice).err
+    assert 0 == simulate("deployment/web -n shop", twice).code
+
+
 @pytest.mark.parametrize("words", ["-A", "deployment/web -n shop"])
 def test_runs_end_when_nothing_changes(run, words):
     items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
@@ -224,11 +236,11 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ),
         ("scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale --replicas N'),
-        ("scale=3 -n other", "scale=3: found no workload that it changes in other; these namespaces have some: bank, "),
-        ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop; add -n, or -A"),
+        ("scale=3 -n other", "namespace other: not in dump; the namespaces there are bank, shop"),
+        ("drain=a1 -n bank", "found no workload that has Pods in namespace bank; 1 in shop: add -n shop, or -A"),
         (
-            "drain=a1 -A -l app",
-            "found no workload with Pods that has the labels app itself; these",
+            "drain=a1 -l app",
+            "found no workload that has Pods with the labels app; 1 there have other labels: change -l, ",
         ),
         ("drain=x -A", 'drain=x: no node is called "x"; the nodes are a1, b1, c1'),
         ("drain=pool=* -A", 'step: found "drain=pool=*", wanted drain NODE or drain KEY=VALUE'),

@@ -41,7 +41,7 @@ def test_as_text():
         "Job/\\u001b[31m in shop: 1: e",
         f"  {CAUSE}",
         "  no change was tried; to try changes: evenkeel explain pod/e -n shop",
-        "1 more waits: SchedulingGated.",
+        "1 more Pod waits: SchedulingGated.",
         "1.37 is assumed.",
         "For 4 of 5 Pods, evenkeel computes kube-scheduler's own message; evenkeel explain shows both for each Pod.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
@@ -93,25 +93,10 @@ def test_how_many_run_as_far_as_it_is_known(runs, stuck, said):
     assert said == run_then(Runs(*runs), stuck)
 
 
-def test_nothing_waits():
-    assert "0 Pods could not be placed." == text(PendingList((), 0, 0), {})
+def test_why_none_is_listed_comes_first():
+    out = text(PendingList((), 0, 0), {"b": 1, "a": 2}, Surroundings("No Pod waits.")).splitlines()
 
-
-@pytest.mark.parametrize(
-    ("elsewhere", "where"),
-    [
-        ({"b": 1, "a": 1, "c": 3}, "3 wait in c, 1 waits in a, 1 waits in b: name one of these with -n, or add -A"),
-        ({"a": 2}, "2 wait in a: add -n a, or -A"),
-    ],
-)
-@pytest.mark.parametrize(("labelled", "which"), [(False, "Pod"), (True, "Pod with these labels")])
-def test_where_none_waits_it_is_said_where_others_do(elsewhere, where, labelled, which):
-    around = Surroundings("shop", labelled, elsewhere)
-
-    assert f"No {which} waits in namespace shop; {where}" == text(PendingList((), 0, 0), {}, around)
-    (first, *others) = text(PendingList((), 0, 0), {"b": 1, "a": 2}, around).splitlines()
-    assert f"No {which} waits for lack of a node in namespace shop; {where}" == first
-    assert ["2 more wait: a.", "1 more waits: b."] == [line for line in others if line]
+    assert ["No Pod waits.", "2 Pods wait: a.", "1 Pod waits: b."] == [line for line in out if line]
 
 
 @pytest.mark.parametrize(("run_now", "said"), [(1, "1 of the 2 gets a node; "), (2, "")])

@@ -280,10 +280,10 @@ def test_of_many_findings_the_gravest():
 
 
 def test_nothing_at_all():
-    found = shown(notes=["a note"])
+    found = Page(html(report(), NO_POLICY, ["a note"], {}, ORIGIN, "Found no workload."))
 
     assert "a note" in found.text
-    assert "No workload creates Pods here." in found.text
+    assert "Found no workload." in found.text
     assert [] == found.rows()
     assert [] == found.pictures()
 

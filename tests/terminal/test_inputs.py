@@ -120,7 +120,7 @@ def test_what_powershell_writes_into_a_file_is_read(run, name):
     written, rules = POWERSHELL.encode(name), f"\ufeff{json.dumps(POLICY)}".encode(name)
 
     assert 0 == run("admit -f new --cluster new --policy rules", new=written, rules=rules).code
-    assert "0 Pods could not be placed." in run("pending -A --cluster new", new=written).out
+    assert "No Pod waits for lack of a node; looked at " in run("pending -A --cluster new", new=written).out
     given = written.decode("utf-8", "surrogateescape")
     assert 0 == script("admit", "-f", "-", input=given, errors="surrogateescape").returncode
 
@@ -232,17 +232,17 @@ def test_labels_that_are_none(text):
 
 
 def test_in_one_namespace_what_belongs_to_none_is_read_too(tmp_path):
-    objects = [node("n1"), namespace(), pod(), pod(namespace="bank")]
+    objects = [node("n1"), namespace(), pod(), pod(), pod(namespace="bank")]
     (tmp_path / "dump").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     found = {
         space: [obj["kind"] for obj in reading.contents(sources.Source(str(tmp_path / "dump")), space).objects]
-        for space in ("", "shop", "none")
+        for space in ("", "shop", "bank")
     }
 
     assert {
-        "": ["Node", "Namespace", "Pod", "Pod"],
-        "shop": ["Node", "Namespace", "Pod"],
-        "none": ["Node", "Namespace"],
+        "": ["Node", "Namespace", "Pod", "Pod", "Pod"],
+        "shop": ["Node", "Namespace", "Pod", "Pod"],
+        "bank": ["Node", "Namespace", "Pod"],
     } == found
 
 

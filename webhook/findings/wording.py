@@ -77,6 +77,11 @@ def why_single(topology_key: str, only: OnlyDomain) -> str:
     return (_ONLY_NODE if topology_key == HOSTNAME else _LEFT_BY)[only.left_by].format(place)
 
 
+def begun(words: str) -> str:
+    """Return words with a capital first letter."""
+    return words[:1].upper() + words[1:]
+
+
 def number_of(number: int, noun: str, several: str = "") -> str:
     """Return `1 Pod` or `2,000 Pods`; `several` is the plural, if that is not the noun and an s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
