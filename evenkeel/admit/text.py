@@ -16,7 +16,7 @@ from webhook.admission.request import VALIDATE
 from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, in_full, mark, one_line, short_path
-from webhook.kubernetes.fields import as_list, as_mapping, path_text, value_at
+from webhook.kubernetes.fields import as_mapping, path_text, value_at
 from webhook.kubernetes.kinds import KINDS, find_kinds
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
 from webhook.kubernetes.operators import with_operators
@@ -69,26 +69,18 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
 
 
 def _fixes(applied: Applied) -> Iterator[str]:
-    """Yield, for each error, the object and the field, and below them what to write."""
-    about = ObjectRef.of(applied.obj)
-    for field, fix in dict.fromkeys(_fields_to_fix(applied)):  # two errors of a field may have one fix
-        yield one_line(f"  {about}: {field}", LINE_LIMIT)
-        yield one_line(f"    {fix}", LINE_LIMIT)
-
-
-def _fields_to_fix(applied: Applied) -> Iterator[tuple[str, str]]:
-    if applied.refused and applied.refusal is not None:
-        yield from filter(None, [applied.refusal.selector])
-        findings = [
-            finding
-            for finding in applied.validate.findings
-            if finding.rejected_by_api_server or finding.rule == _UNKNOWN_FIELD
-        ]
-    else:
-        denied = as_list(as_mapping((applied.answer.status or {}).get("details")).get("causes"))
-        causes = [(as_mapping(cause).get("reason"), as_mapping(cause).get("field")) for cause in denied]
-        findings = [one for one in applied.answer.findings if (one.rule, path_text(one.path)) in causes]
-    yield from ((path_text(finding.path), finding.fix) for finding in findings)
+    """Yield what to write for each error of the API server, whose message does not say that."""
+    if not applied.refused or applied.refusal is None:
+        return
+    findings = [
+        finding
+        for finding in applied.validate.findings
+        if finding.rejected_by_api_server or finding.rule == _UNKNOWN_FIELD
+    ]
+    found = ((path_text(finding.path), finding.fix) for finding in findings)
+    fixes = dict.fromkeys((*filter(None, [applied.refusal.selector]), *found))  # two errors may have one fix
+    for field, fix in fixes:
+        yield one_line(f"  {field}: {fix}" if len(fixes) > 1 else f"  {fix}", LINE_LIMIT)
 
 
 def findings_to_fail(applied: Applied, fail_on: Severity) -> Sequence[Finding]:
@@ -129,10 +121,6 @@ def _more(applied: Applied) -> Iterator[str]:
         yield f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}"
     if applied.passed_over:
         yield _passed_over(applied.obj)
-    reasons: dict[str, list[str]] = {}
-    for skipped in () if applied.refused else applied.validate.skipped:
-        reasons.setdefault(skipped.reason, []).append(skipped.rule)
-    yield from (f"skipped: {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
 
 
 def _passed_over(obj: Mapping[str, object]) -> str:

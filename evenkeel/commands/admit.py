@@ -17,13 +17,13 @@ from evenkeel.admit import text as render
 from evenkeel.admit.dry_run import Applied, dry_run
 from evenkeel.admit.recorded_reviews import Recorded, is_review, read_recorded
 from evenkeel.clusters import reading, sources
-from evenkeel.terminal import inputs
+from evenkeel.terminal import inputs, output
 from webhook.admission.decision import ALLOWED
 from webhook.admission.ownership import CONTROLLERS
 from webhook.admission.terms import Terms
 from webhook.cli import options
-from webhook.cli.usage import UsageError
-from webhook.findings.finding import Severity
+from webhook.cli.usage import UsageError, print_notes
+from webhook.findings.finding import Severity, Skipped
 from webhook.kubernetes.fields import as_mapping
 from webhook.kubernetes.labels import Labels, labels_of
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         labels = {**_namespaces(recorded.obj for _, recorded in requests), **labels}
     cluster = reading.cluster(source)
     terms = Terms(policy, cluster, features, labels, foresees=True)
-    code = 0
+    code, skipped = 0, list[Skipped]()
     for file, (obj, before, namespace, user, unjudged) in requests:
         if unjudged:
             applied = Applied(
@@ -94,6 +94,9 @@ def run(args: argparse.Namespace) -> int:
         _print(applied, file, args.output, None if user in CONTROLLERS else policy, fail_on)
         if applied.refused or applied.denied_by is not None or render.findings_to_fail(applied, fail_on):
             code = 1
+        skipped += () if applied.refused else applied.validate.skipped
+    if args.output == output.TEXT:
+        print_notes(output.not_run(skipped), args.quiet)
     return code
 
 

@@ -52,7 +52,7 @@ from evenkeel.terminal import inputs, progress
 from evenkeel.terminal.processes import cpus
 from evenkeel.terminal.style import UNCOLOURED, Style, add_color_argument, style_of
 from webhook.cli import options
-from webhook.cli.usage import UsageError, print_notes
+from webhook.cli.usage import UsageError, not_among, print_notes
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.rule import RoomFor
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
@@ -407,10 +407,12 @@ def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by
 
 def _severity(text: str) -> tuple[str, Severity]:
     rule, equals, severity = text.partition("=")
-    if not equals or severity not in list(Severity):
+    if not equals:
         raise UsageError(f'--rule: found "{text}", wanted ID=SEVERITY, with a severity of {", ".join(Severity)}')
     if rule not in RULES and rule != UNUSED_SUPPRESSION:
         raise UsageError(f'--rule: found "{rule}", wanted a rule; {suggestion(rule)}')
+    if severity not in list(Severity):
+        raise UsageError(f"--rule {rule}: {not_among(severity, Severity)}")
     return rule, Severity(severity)
 
 
@@ -470,7 +472,7 @@ def _print_summary(args: argparse.Namespace, style: Style, session: Session, fil
         if not args.quiet:
             stream = sys.stdout if args.output == "text" else sys.stderr
             style = style if args.output == "text" else UNCOLOURED
-            print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=stream)
+            print(*lint_text.summary(summary, style, 0 if args.fix else session.repairable), sep="\n", file=stream)
             print_notes(lint_text.notes(summary))
     elif args.output == "json":
         from evenkeel.lint import as_json

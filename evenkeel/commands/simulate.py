@@ -52,7 +52,7 @@ from evenkeel.simulate.step import ROLLOUT, SCALE, Step, StepError, parse_step, 
 from evenkeel.terminal import inputs, output, progress
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
-from webhook.cli.usage import UsageError
+from webhook.cli.usage import UsageError, not_among
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.labels import labels_in
@@ -389,7 +389,7 @@ def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
 def _fail_on(text: str) -> tuple[str, ...]:
     words = tuple(text.split(","))
     if unknown := [word for word in words if word not in COMES_ABOUT]:
-        raise argparse.ArgumentTypeError(f'found "{unknown[0]}", wanted any of {",".join(COMES_ABOUT)}')
+        raise argparse.ArgumentTypeError(not_among(unknown[0], COMES_ABOUT))
     return words
 
 

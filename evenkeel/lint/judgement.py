@@ -168,10 +168,15 @@ class _File:
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
         elif not chunk.within and (self._is_manifest or should_report(chunk.text, file, error, self._is_named)):
-            self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
+            self._unreadable_line(line, column, error)
         elif chunk.within or self._is_named or chunk.may_have_constraints:
             self._count(int(chunk.may_have_constraints))
             self.result.notes.append(unread(file, line, column, error.message))
+
+    def _unreadable_line(self, line: int, column: int, error: DocumentError) -> None:
+        quoted = self.lines.line(line) if error.line is not None else ""
+        message = f"cannot be read: {error.message}"
+        self.result.problems.append(Problem(self.result.file, line, column, message, quoted=quoted))
 
     def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
         if chunk.within:
@@ -316,7 +321,7 @@ class _File:
             error = repetition.error
             file, (line, column) = self.result.file, self._where(chunk, error)
             if self._is_read(repetition, obj, path):
-                self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
+                self._unreadable_line(line, column, error)
             elif not self._noted_repeated:
                 self._noted_repeated = True
                 done, advice = "judged with the last value, as kubectl takes it", "write the key once"

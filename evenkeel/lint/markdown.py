@@ -1,7 +1,7 @@
 """
 The results of lint as Markdown, for the summary of a step on GitHub.
 
-    **1 error** in 1 of 2 files, 2 objects
+    **1 error**
 
     | where | finding | fix |
     | --- | --- | --- |
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evenkeel.lint import text as lint_text
 from evenkeel.lint.results import LintSummary
-from evenkeel.lint.text import counts, judged_places, notes, shown
+from evenkeel.lint.text import notes, shown
 from evenkeel.terminal.style import UNCOLOURED
 from webhook.findings import wording
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -24,12 +25,13 @@ _MARKDOWN_MARKS = frozenset("&<>|`*_[]@\\~#!")
 
 def as_markdown(summary: LintSummary) -> str:
     """Return how many findings there are, a table of them, how much was judged, and the notes."""
+    counts, *places = lint_text.summary(summary, UNCOLOURED, 0)
     after = [
         "",
-        *(f"{escaped(line)}  " for line in judged_places(summary)),
+        *(f"{escaped(line)}  " for line in places),
         *(f"* {escaped(n)}" for n in notes(summary)),
     ]
-    lines = [f"**{escaped(counts(summary, UNCOLOURED, 0))}**"]
+    lines = [f"**{escaped(counts)}**"]
     if rows := [*_rows(summary)]:
         lines += ["", "| where | finding | fix |", "| --- | --- | --- |"]
         characters_left = MOST_CHARACTERS - sum(map(len, (*lines, *after)))

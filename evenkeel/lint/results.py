@@ -57,6 +57,7 @@ class Problem(NamedTuple):
     column: int
     message: str
     lasting: bool = True  # False: there is no such file, or it may not fail again, so a baseline cannot accept it
+    quoted: str = ""  # the whole line, if the message is about it
 
     @property
     def identity(self) -> str:

@@ -5,20 +5,24 @@ The results of lint as text: each line quoted with carets under the field, a sum
       --> web.yaml:12:7  Pod shop/web
        |
     12 |       labelSelector: {}
-       |       ^^^^^^^^^^^^^^^^^ found {}, wanted labels that the Pods carry
+       |       ^^^^^^^^^^^^^^^^^
        = select the labels of the Pods that are to be spread
+
+    1 error; 1 fixable with --fix
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from evenkeel.lint.notes import alike, together
-from evenkeel.lint.results import JudgedFile, LintSummary, Located, Problem
+from evenkeel.lint.results import PROBLEM, JudgedFile, LintSummary, Located, Problem
+from evenkeel.terminal.output import not_run
 from evenkeel.terminal.style import Look, Style
 from webhook.findings import wording
-from webhook.findings.finding import Finding, Severity
+from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 
 LONGEST_QUOTED = 160  # characters of a line
@@ -26,16 +30,14 @@ KEPT_BEFORE = 80  # characters before the carets, of a longer line
 
 
 def file(judged: JudgedFile, style: Style) -> str:
-    """Return the problems and findings of one file below its name; "" if there are none."""
+    """Return the problems and findings of one file; "" if there are none."""
     problems = (_problem(problem, style) for problem in judged.problems)
-    blocks = [*problems, *(_finding(located, style) for located in judged.found)]
-    heading = style(Look.NAME, shown(judged.file))
-    return "\n".join((heading, *(f"{block}\n" for block in blocks))) if blocks else ""
+    return "\n".join(f"{block}\n" for block in (*problems, *(_finding(located, style) for located in judged.found)))
 
 
 def concise(problems: Iterable[Problem], findings: Iterable[Located]) -> str:
     """Return a line for each problem and finding, with its place; "" if there are none."""
-    lines = [(problem.file, problem.line, problem.column, f"problem {problem.message}") for problem in problems]
+    lines = [(problem.file, problem.line, problem.column, f"{PROBLEM} {problem.message}") for problem in problems]
     lines += (
         (located.file, located.line, located.column, f"{located.finding.severity} {wording.concise(located.finding)}")
         for located in findings
@@ -50,44 +52,57 @@ def shown(file: str) -> str:
 
 
 def _problem(problem: Problem, style: Style) -> str:
+    title = f"{style(Look.ERROR, PROBLEM)}: {one_line(problem.message, LINE_LIMIT)}"
     where = f"{shown(problem.file)}:{problem.line}:{problem.column}"
-    return (
-        f"{style(Look.ERROR, 'error')}: {one_line(problem.message, LINE_LIMIT)}\n  {style(Look.FAINT, '-->')} {where}"
-    )
+    if not problem.quoted:
+        return f"{title}\n  {style(Look.FAINT, '-->')} {where}"
+    quote = _quote(problem.quoted, problem.column, problem.column + 1)
+    return "\n".join((title, *_frame(where, problem.line, quote, "", Look.ERROR, (), style)))
 
 
 def _finding(located: Located, style: Style) -> str:
-    finding, line, severity = located.told, located.line, str(located.finding.severity)
-    width = max(len(str(line)), 2)
-    blank, message = " " * width, wording.line(finding)
+    finding, severity = located.told, str(located.finding.severity)
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
-    where = "  ".join((f"{shown(located.file)}:{line}:{located.column}", *filter(None, about)))
-    quoted, before, carets = _quoted(located)
-    values = f"found {finding.found}, wanted {finding.wanted}"
-    return "\n".join(
-        (
-            f"{style(severity, severity)}: {one_line(message, LINE_LIMIT)}",
-            f"{blank}{style(Look.FAINT, '-->')} {one_line(where, LINE_LIMIT)}",
-            style(Look.FAINT, f"{blank} |"),
-            f"{style(Look.FAINT, f'{line:>{width}} |')} {quoted}",
-            f"{style(Look.FAINT, f'{blank} |')} {before}{style(severity, carets)} {one_line(values, LINE_LIMIT)}",
-            *(f"{style(Look.FAINT, f'{blank} =')} {one_line(text, LINE_LIMIT)}" for text in _advice(finding)),
-        )
-    )
+    where = "  ".join((f"{shown(located.file)}:{located.line}:{located.column}", *filter(None, about)))
+    quote = _quote(located.quoted, located.column, located.end_column)
+    is_seen = wording.is_told(finding) or finding.found.strip('"') in quote.marked
+    value = "" if is_seen else f"found {one_line(finding.found, LINE_LIMIT)}"
+    advice = (finding.fix, finding.help) if finding.help else (finding.fix,)
+    title = f"{style(severity, severity)}: {one_line(wording.line(finding), LINE_LIMIT)}"
+    return "\n".join((title, *_frame(where, located.line, quote, value, severity, advice, style)))
 
 
-def _advice(finding: Finding) -> tuple[str, ...]:
-    """Return the fix, and the policy's help."""
-    return (finding.fix, finding.help) if finding.help else (finding.fix,)
+class _Quote(NamedTuple):
+    """A line, cut around what is marked in it."""
+
+    line: str
+    before: str  # blanks, as wide as what stands before the carets
+    marked: str
+
+    @property
+    def carets(self) -> str:
+        return "^" * max(_width(self.marked), 1)
 
 
-def _quoted(located: Located) -> tuple[str, str, str]:
-    """Return the line, the spaces before the carets, and the carets; a long line is cut around the carets."""
-    cut = max(located.column - 1 - KEPT_BEFORE, 0) if len(located.quoted) > LONGEST_QUOTED else 0
-    line = "".join(char if char.isprintable() else " " for char in located.quoted[cut : cut + LONGEST_QUOTED])
-    start = located.column - 1 - cut
-    carets = "^" * max(_width(line[start : located.end_column - 1 - cut]), 1)
-    return line.rstrip(), " " * _width(line[:start]), carets
+def _quote(line: str, column: int, end_column: int) -> _Quote:
+    cut = max(column - 1 - KEPT_BEFORE, 0) if len(line) > LONGEST_QUOTED else 0
+    shown_line = "".join(char if char.isprintable() else " " for char in line[cut : cut + LONGEST_QUOTED])
+    start = column - 1 - cut
+    return _Quote(shown_line.rstrip(), " " * _width(shown_line[:start]), shown_line[start : end_column - 1 - cut])
+
+
+def _frame(
+    where: str, line: int, quote: _Quote, value: str, look: str, advice: Iterable[str], style: Style
+) -> Iterator[str]:
+    """Yield the place, the quoted line, the carets with the `value` beside them, and the advice."""
+    width = max(len(str(line)), 2)
+    blank = " " * width
+    carets = f"{style(Look.FAINT, f'{blank} |')} {quote.before}{style(look, quote.carets)}"
+    yield f"{blank}{style(Look.FAINT, '-->')} {one_line(where, LINE_LIMIT)}"
+    yield style(Look.FAINT, f"{blank} |")
+    yield f"{style(Look.FAINT, f'{line:>{width}} |')} {quote.line}"
+    yield f"{carets} {value}" if value else carets
+    yield from (f"{style(Look.FAINT, f'{blank} =')} {one_line(text, LINE_LIMIT)}" for text in advice)
 
 
 def _width(text: str) -> int:
@@ -95,34 +110,27 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def summary(summary: LintSummary, style: Style, repairable: int) -> str:
-    """Return the last lines: how many findings, of which --fix would repair `repairable`, and how much was judged."""
-    return "\n".join((counts(summary, style, repairable), *judged_places(summary)))
-
-
-def judged_places(summary: LintSummary) -> Iterator[str]:
-    """Yield a line that says how many of the places with constraints were judged, none if there are no such places."""
-    total, in_full, without_labels = summary.places
-    if total:
-        unlabelled = f", and {without_labels} without the labels of their Pods" if without_labels else ""
-        yield f"judged {in_full} of {number_of(total, 'place')} with constraints in full{unlabelled}"
+def summary(summary: LintSummary, style: Style, repairable: int) -> Iterator[str]:
+    """Yield the last lines: how many findings, of which --fix would repair `repairable`, and how much was judged."""
+    yield counts(summary, style, repairable)
+    total, in_full, _ = summary.places
+    if in_full < total:
+        yield f"judged {in_full} of {number_of(total, 'place')} with constraints in full"
 
 
 def counts(summary: LintSummary, style: Style, repairable: int) -> str:
-    """Return how many findings and problems there are, and in how many files; --fix would repair `repairable`."""
-    judged = f"{number_of(summary.files, 'file')}, {number_of(summary.objects, 'object')}"
+    """Return how many findings and problems there are; --fix would repair `repairable`."""
     if not summary.found and not summary.problems:
+        judged = f"{number_of(summary.files, 'file')}, {number_of(summary.objects, 'object')}"
         return f"{style(Look.GOOD, 'no findings')} in {judged}"
     parts = [
-        style(str(severity), number_of(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
+        style(str(severity), number_of(count, str(severity), "info" if severity is Severity.INFO else ""))
         for severity in Severity
         if (count := summary.count(severity))
     ]
     if summary.problems:
-        parts.append(style(Look.ERROR, number_of(len(summary.problems), "problem")))
-    files = {*(located.file for located in summary.found), *(problem.file for problem in summary.problems)}
-    hint = f"; --fix repairs {repairable} of them" if repairable else ""
-    return f"{', '.join(parts)} in {len(files)} of {judged}{hint}"
+        parts.append(style(Look.ERROR, number_of(len(summary.problems), PROBLEM)))
+    return f"{', '.join(parts)}{f'; {repairable} fixable with --fix' if repairable else ''}"
 
 
 NO_FILES = "there is no YAML or JSON file, or .gitignore or --exclude leaves all out"
@@ -156,7 +164,4 @@ def notes(summary: LintSummary) -> Iterator[str]:
     yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
     if not (summary.found or summary.problems or summary.notes or summary.places.in_full < summary.places.total):
         return
-    reasons: dict[str, list[str]] = {}
-    for skipped in summary.skipped:
-        reasons.setdefault(skipped.reason, []).append(skipped.rule)
-    yield from (f"skipped {', '.join(sorted(rules))}: {reason}" for reason, rules in reasons.items())
+    yield from not_run(summary.skipped)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from evenkeel.admit.dry_run import Applied
 from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.documents import read_one
 from webhook.kubernetes.fields import FieldPath, Raw, as_list, as_mapping
 from webhook.kubernetes.json_schema import Schema, object_schema
 from webhook.kubernetes.reader import brief
@@ -111,13 +111,9 @@ def schema() -> dict[str, object]:
 def parse_policy_test(text: str) -> PolicyTest:
     """PolicyTestError names every cause."""
     try:
-        documents = read_documents(text)
+        raw = read_one(text, "test of a policy", TEST_KIND)
     except DocumentError as error:
         raise PolicyTestError([str(error)]) from error
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        value = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
-        raise PolicyTestError([f"found {value}, wanted one object"])
-    raw = documents[0]
     if wrong := tuple(complaints(raw, schema())):
         raise PolicyTestError(wrong)
     causes: list[str] = []

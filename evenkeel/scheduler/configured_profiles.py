@@ -36,7 +36,7 @@ from evenkeel.scheduler.resource_fit import (
     USUAL_SCORING,
     ScoringStrategy,
 )
-from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.documents import read_one
 from webhook.kubernetes.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.kubernetes.json_schema import Schema, complaints
 from webhook.kubernetes.names import DEFAULT_SCHEDULER, SCHEDULER_CONFIGURATION_KIND
@@ -140,14 +140,9 @@ ARGS: Mapping[str, Schema] = {
 def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
     """Return the profiles of a KubeSchedulerConfiguration by name, and why it cannot be used, in one line each."""
     try:
-        documents = read_documents(text)
+        raw = read_one(text, "configuration of kube-scheduler", SCHEDULER_CONFIGURATION_KIND)
     except DocumentError as error:
         return {}, (str(error),)
-    if len(documents) != 1:
-        return {}, (f"found {len(documents)} documents, wanted one {SCHEDULER_CONFIGURATION_KIND}",)
-    raw = as_mapping(documents[0])
-    if raw.get("kind") != SCHEDULER_CONFIGURATION_KIND:
-        return {}, (f"kind: found {brief(raw.get('kind'))}, wanted one {SCHEDULER_CONFIGURATION_KIND}",)
     causes: list[str] = []
     raw = checked(raw, causes)
     return ({}, tuple(causes)) if causes else read_profiles(raw)

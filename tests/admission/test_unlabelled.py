@@ -104,8 +104,7 @@ def test_policy_check_says_which_rules_cannot_judge_a_kind():
     rules = {**RULES, "rollout-skew": {}, "empty-selector": {}}
 
     assert [
-        "workloads: rollout-skew cannot judge cnpg-cluster: on objects of operators, because the labels of their Pods "
-        "are not known"
+        "workloads: rollout-skew cannot judge cnpg-cluster: the labels of the Pods that an operator makes are not known"
     ] == notes(rules, ENTRIES["built in"])
     first, second = notes(rules, OWN)
     assert first.startswith("workloads: empty-selector, rollout-skew cannot judge Cluster: the labels of the Pods")

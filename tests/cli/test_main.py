@@ -113,6 +113,10 @@ WRONG = {
     "explain -Z pod/a": 'evenkeel explain: unknown option "-Z"; see evenkeel explain --help',
     "admit -f new -o xml": 'evenkeel admit: -o/--output: found "xml", wanted text, json, yaml; see evenkeel admit',
     "admit -f new -o jsn": 'evenkeel admit: -o/--output: found "jsn", wanted text, json, yaml; did you mean json?',
+    "report --cluster x --fail-on DENIED": 'evenkeel report: --fail-on: found "DENIED", wanted denied-updates, denied, '
+    "warned; did you mean denied?",
+    "simulate --fail-on stuk pod/a": 'evenkeel simulate: --fail-on: found "stuk", wanted pending, stuck, skew, lost, '
+    "not-judged; did you mean stuck?",
     "kinds -- more": 'evenkeel kinds: unexpected argument "more"; see evenkeel kinds --help',
     "kinds more": 'evenkeel kinds: unexpected argument "more"; see evenkeel kinds --help',
     "pending -A -n a": "evenkeel pending: -n/--namespace: not allowed with argument -A/--all-namespaces;"

@@ -222,7 +222,7 @@ def test_a_controller_whose_selector_the_api_refuses_has_none(tmp_path):
 
 
 BROKEN = [
-    Case("broken YAML", "a: [", "line 2, column 1: did not find expected node content"),
+    Case("broken YAML", "a: [", "line 1, column 5: did not find expected node content; the line is a: ["),
     Case(
         "nothing, as after a kubectl get that failed",
         "\n",

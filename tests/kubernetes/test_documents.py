@@ -37,12 +37,15 @@ REFUSED = [
     Case("a stream of JSON that is cut off", '{"a": 1}\n{"b": ', "line 2, column 7: Expecting value"),
     Case("a key twice in a stream of JSON", '{"a": 1}\n{"b": 1, "b": 2}', 'duplicate key "b"'),
     Case("a number that JSON does not have", '{"a": NaN}', ""),
-    Case("a bracket that stays open", "a: [1", "line 2, column 1: did not find expected ',' or ']'"),
-    Case("a second document that is broken", "a: 1\n---\nb: [", "line 4, column 1: "),
+    Case(
+        "a bracket that stays open", "b: 1\na: [1", "line 2, column 4: did not find expected ',' or ']' while parsing"
+    ),
+    Case("a quote that stays open", 'b: 1\na: "1\nc: 2\n', "line 2, column 4: found unexpected end of stream while"),
+    Case("a second document that is broken", "a: 1\n---\nb: [", "line 3, column 5: "),
     Case("a tab", "a:\n\tb: 1", "line 2, column 1: "),
     Case("a number of 5,000 digits", f'{{"a": {"9" * 5000}}}', ""),
-    Case("a picture", "\x89PNG\r\n\x1a\n\x00\x00", "unacceptable character"),
-    Case("a zero byte", "a: \x00", "unacceptable character"),
+    Case("a picture", "\x89PNG\r\n\x1a\n\x00\x00", "line 1, column 1: unacceptable character"),
+    Case("a zero byte", "é: 1\nb: \x00", "line 2, column 4: unacceptable character"),
     Case("half a character", "a: \ud800", ""),
 ]
 
@@ -50,6 +53,25 @@ REFUSED = [
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_text_is_refused_in_one_line_that_says_where(case):
     assert_refused(case)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("a: 1\n  b: c: d\n", "b: c: d"),
+        ("a: 1\nb: 2\r\na: 3\r\n", "a: 3"),
+        ('{"x": 1}\n{"a": }', '{"a": }'),
+        (f"a: {'x' * 999}: b", "x" * 50 + ": b"),
+        (f"a: b: {'x' * 999}", "a: b: " + "x" * 94),
+        ("a: b\nc: \x1b[31m", "c: \\u001b[31m"),
+    ],
+)
+def test_an_error_quotes_its_line(text, quoted):
+    with pytest.raises(DocumentError) as caught:
+        read_documents(text)
+
+    assert str(caught.value).endswith(f"; the line is {quoted}")
+    assert quoted not in caught.value.message
 
 
 @pytest.mark.parametrize(

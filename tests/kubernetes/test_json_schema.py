@@ -14,6 +14,7 @@ FIELDS = {
     "size": {"type": "integer", "minimum": 1, "maximum": 9},
     "street": {"type": "string", "pattern": ADDRESS},
     "parts": {"type": "array", "minItems": 1, "items": {"type": ["string", "null"]}},
+    "few": {"enum": ["One", "Two"]},
     "never": {"const": False, "description": "it is for later"},
     "odd": {"multipleOf": 3},
 }
@@ -30,6 +31,7 @@ FIELDS = {
             f'at.colour: found "gren", wanted {" or ".join(COLOURS)}; did you mean green?',
         ),
         ({"name": "a", "colour": "x"}, f'at.colour: found "x", wanted {" or ".join(COLOURS)}; ask'),
+        ({"name": "a", "few": "one"}, 'at.few: found "one", wanted One or Two; did you mean One?'),
         ({"name": "a", "size": 0}, "at.size: found 0, wanted 1 or more"),
         ({"name": "a", "size": "1"}, 'at.size: found "1", wanted an integer'),
         ({"name": "a", "street": "1"}, 'at.street: found "1", wanted letters'),

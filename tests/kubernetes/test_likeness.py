@@ -86,7 +86,13 @@ def test_every_mistake_is_put_right_by_a_well_known_key():
 
 @pytest.mark.parametrize(
     ("text", "like"),
-    [("strimzi", "strimzi-kafka"), ("selector-misses", "selector-misses-own-pod"), ("x", ""), ("x" * 100_000, "")],
+    [
+        ("strimzi", "strimzi-kafka"),
+        ("selector-misses", "selector-misses-own-pod"),
+        ("x", ""),
+        ("Strimzi-Kafka", "strimzi-kafka"),
+        ("x" * 100_000, ""),
+    ],
 )
 def test_what_a_hint_names_may_be_longer(text, like):
     assert like == most_like(text, {"strimzi-kafka": 1, "selector-misses-own-pod": 2})

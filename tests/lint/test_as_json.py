@@ -34,7 +34,7 @@ def test_json():
         "fix": "write labelSelector: {matchLabels: {app: web}}",
         "fixable": True,
     } == document["findings"][0]
-    assert [("c.yaml", 3, 1)] == [(one["file"], one["line"], one["column"]) for one in document["problems"]]
+    assert [("c.yaml", 2, 8)] == [(one["file"], one["line"], one["column"]) for one in document["problems"]]
 
 
 def test_what_was_not_judged_and_what_was_skipped_is_there(everything, skipping):

@@ -30,7 +30,7 @@ def test_it_may_say_nothing(text):
 
 
 WRONG = [
-    ("a: [", "line 2, column 1: "),
+    ("a: [", "line 1, column 5: "),
     ("- a", 'found ["a"], wanted one object'),
     ("{}\n---\n{}", "found 2 documents, wanted one object"),
     ("exclude: [a]", "exclude: unknown field; did you mean excludes?"),

@@ -109,7 +109,7 @@ def test_a_mistake_in_one_document_says_nothing_of_the_others():
     found = judged(f"{WEB}{KEYS}---\nkind: [\n---\n{WEB}{KEYS}")
 
     assert [12, 29] == [one.line for one in found.found]
-    assert [(17, 1)] == [(one.line, one.column) for one in found.problems]
+    assert [(16, 8)] == [(one.line, one.column) for one in found.problems]
 
 
 DUPLICATE = f"{WEB}{KEYS}        maxSkew: 2\n"

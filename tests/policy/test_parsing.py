@@ -62,15 +62,15 @@ LISTS = "must have [*] at the same places as"
 REFUSED = [
     refused("a misspelt field", "enforcment: Deny", "enforcment: unknown field; did you mean enforcement?"),
     refused("an unknown field", "foo: 1", "foo: unknown field; known are apiVersion, kind, enforcement, …"),
-    refused("a wrong enforcement", "enforcement: deny", 'enforcement: found "deny", wanted Deny or Warn or Audit'),
+    refused("a wrong enforcement", "enforcement: deny", 'enforcement: found "deny", wanted Deny or Warn or …'),
     refused("no enforcement", "enforcement: off", "enforcement: found false, wanted Deny or Warn or Audit"),
     refused("wrong ownedObjects", "ownedObjects: Warn", 'ownedObjects: found "Warn", wanted Audit or Deny'),
     refused("a wrong earlyAnswer", "earlyAnswer: 'yes'", 'earlyAnswer: found "yes", wanted a boolean'),
-    refused("a wrong mode", "defaultingMode: audit", 'defaultingMode: found "audit", wanted Apply or Audit'),
+    refused("a wrong mode", "defaultingMode: audit", 'defaultingMode: found "audit", wanted Apply or Audit; did…'),
     refused("a wrong onError", "onError: Fail", 'onError: found "Fail", wanted Allow or Deny'),
     refused("nothing in a field", "rules:", "rules: found null, wanted an object"),
     refused("a misspelt rule", "rules: {pined-pod: error}", "rules.pined-pod: unknown field; did you mean pinned-pod?"),
-    refused("a wrong severity", "rules: {pinned-pod: warn}", f'rules.pinned-pod: found "warn", {SEVERITIES}'),
+    refused("a wrong severity", "rules: {pinned-pod: warn}", f'rules.pinned-pod: found "warn", {SEVERITIES}; did…'),
     refused(
         "a bare off",
         "rules: {pinned-pod: off, soft-constraint: {severity: off}}",
@@ -287,12 +287,20 @@ REFUSED = [
 ]
 
 
+WANTED = "wanted one SpreadPolicy or KubeSchedulerConfiguration"
 WHOLE = [
-    refused("nothing", "", "found 0 documents, wanted one object"),
-    refused("two documents", f"{HEAD}---\n{HEAD}", "found 2 documents, wanted one object"),
+    refused("nothing", "", f"is no policy: found nothing, {WANTED}"),
+    refused("a list", "- a", f'is no policy: found ["a"], {WANTED}'),
+    refused("two documents", f"{HEAD}---\n{HEAD}", f"is no policy: found SpreadPolicy, SpreadPolicy, {WANTED}"),
+    refused(
+        "other objects",
+        "\n---\n".join(["{kind: Deployment, metadata: {namespace: shop, name: web}, spec: {}}"] * 5),
+        "is no policy: found Deployment shop/web, Deployment shop/web, Deployment shop/web, 2 more, wanted one …",
+    ),
+    refused("no kind", "resources: [web.yaml]", f"is no policy: found an object without kind, {WANTED}"),
     refused("no apiVersion", "kind: SpreadPolicy", "must have apiVersion"),
-    refused("another kind", "apiVersion: v1\nkind: Pod", 'apiVersion: found "v1", …', 'kind: found "Pod", wanted …'),
-    refused("broken YAML", "a: [", "line 2, column 1: did not find expected node content"),
+    refused("another kind", "apiVersion: v1\nkind: Pod", f"is no policy: found Pod, {WANTED}"),
+    refused("broken YAML", "a: [", "line 1, column 5: did not find expected node content; the line is a: ["),
     *(case._replace(text=HEAD + case.text) for case in REFUSED),
 ]
 

@@ -68,7 +68,7 @@ RULE = "cases[0].expect.rules[0]"
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [
-        ({"kind": "SpreadPolicy"}, 'kind: found "SpreadPolicy", wanted PolicyTest'),
+        ({"kind": "SpreadPolicy"}, "is no test of a policy: found SpreadPolicy, wanted one PolicyTest"),
         ({"case": 1}, "case: unknown field; did you mean cases?"),
         ({"policy": None}, "policy: found null, wanted a string or an object"),
         ({"cluster": 3}, "cluster: found 3, wanted a string or an object or an array"),

@@ -88,7 +88,7 @@ def test_however_many_causes_there_are_against_one_file_the_others_are_shown(run
     [
         ({"policy": "no"}, 'policy: found "no", wanted a file; paths are relative to the folder of the test'),
         ({"policy": {"kind": "SpreadPolicy"}}, "policy: must have apiVersion"),
-        ({"policy": "two"}, "policy: two: found 2 documents, wanted one object"),
+        ({"policy": "two"}, "policy: two: is no policy: found "),
         ({"cluster": "live"}, 'cluster: found "live", wanted a file; paths are relative to the folder of the test'),
         (
             {"cluster": {"apiVersion": "v1", "kind": "Node", "metadata": 1}},

@@ -24,9 +24,9 @@ class TestCountsTaintedNodes:
     @pytest.mark.parametrize(
         ("key", "message"),
         [
-            (HOSTNAME, "should be Honor: without it, tainted nodes count as empty domains"),
-            (ZONE, "should be Honor: without it, a lost zone counts as an empty domain"),
-            ("topology.kubernetes.io/region", "should be Honor: without it, a lost region counts as an empty domain"),
+            (HOSTNAME, "tainted nodes count as empty domains"),
+            (ZONE, "a lost zone counts as an empty domain"),
+            ("topology.kubernetes.io/region", "a lost region counts as an empty domain"),
         ],
     )
     def test_it_says_what_will_count_as_empty(self, key, message):

@@ -119,10 +119,10 @@ JSON = st.recursive(
 )
 AT = "profiles[0].pluginConfig[0].args"
 REFUSED = [
-    Refused("no YAML", "{", "line 2, column 1: "),
-    Refused("nothing", "", "found 0 documents, wanted one KubeSchedulerConfiguration"),
-    Refused("two documents", "kind: a\n---\nkind: b\n", "found 2 documents, wanted one KubeSchedulerConfiguration"),
-    Refused("a policy", "kind: SpreadPolicy", 'kind: found "SpreadPolicy", wanted one KubeSchedulerConfiguration'),
+    Refused("no YAML", "{", "line 1, column 2: "),
+    Refused("nothing", "", "is no configuration of kube-scheduler: found nothing, wanted one KubeS"),
+    Refused("two documents", "kind: a\n---\nkind: b\n", "is no configuration of kube-scheduler: found a, b, wanted "),
+    Refused("a policy", "kind: SpreadPolicy", "is no configuration of kube-scheduler: found SpreadPolicy, "),
     Refused("another version", configuration(version="v2"), "apiVersion: found "),
     Refused("two of a name", configuration(profile(), profile()), "profiles[1].schedulerName: found "),
     Refused(

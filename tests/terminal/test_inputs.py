@@ -38,7 +38,7 @@ BAD = [
     Bad("a folder without manifests", "admit -f .", "-f .: found no file that ends in .yaml, .yml, .json"),
     Bad("a file that is no text", "admit -f new", "new: is not UTF-8", {"new": b"\xff"}),
     Bad("a file cut in a character", "admit -f new", "new: is not UTF-16-LE", {"new": b"\xff\xfea"}),
-    Bad("broken YAML", "admit -f new", "new: line 2, column 1: did not find expected ',' or ']'", {"new": "a: [1"}),
+    Bad("broken YAML", "admit -f new", "new: line 1, column 4: did not find …", {"new": "a: [1"}),
     Bad("no object", "admit -f new", "new: found no object", {"new": "# nothing\n"}),
     Bad("a word", "admit -f new", 'new: document 1: found "hello", wanted an …', {"new": "hello"}),
     Bad(
@@ -58,7 +58,7 @@ BAD = [
     ),
     Bad("a missing policy", "admit -f new --policy none", "none: No such file or directory"),
     Bad("a bad policy", "admit -f new --policy p", "p: onError: found null, …", {"p": POLICY | {"onError": None}}),
-    Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),
+    Bad("a policy that is no YAML", "policy check p", "p: line 1, column 5: …", {"p": "a: ["}),
     Bad("a name that is empty", ["admit", "-f", ""], 'found "", wanted a file, or - for standard input'),
     Bad("an old name that is empty", ["admit", "-f", "new", "--old", ""], 'found "", wanted a file, or - for …'),
     Bad("no dump", ["admit", "-f", "new", "--cluster", ""], '--cluster: found "", wanted live, a file or a folder'),
@@ -129,7 +129,7 @@ def test_standard_input_is_read_for_a_dash():
     denied = script("admit", "-f", "-", input=json.dumps(DENIED))
     broken = script("admit", "-f", "-", input="\udcff", errors="surrogateescape")
 
-    assert (1, "") == (denied.returncode, denied.stderr)
+    assert (1, "note: 5 rules need a cluster: --cluster live\n") == (denied.returncode, denied.stderr)
     assert 'error when creating "STDIN"' in denied.stdout
     assert (2, "evenkeel: -: is not UTF-8\n") == (broken.returncode, broken.stderr)
 
@@ -175,6 +175,7 @@ def test_a_live_cluster_gives_its_version_and_one_that_is_given_counts_instead(r
     """Up to 1.26 `{}` counts every Pod, and is no error."""
     api = ApiServer()
     api.put(namespace())
+    api.put(node("n1"))
     api.git_version = "v1.26.15"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(api.url, tmp_path)))
     empty = pod(constraint(labelSelector={}))

@@ -7,7 +7,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from webhook import __version__
-from webhook.cli.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_error
+from webhook.cli.usage import LONGEST_LINE, TOO_DEEP, UsageError, not_among, print_error
 
 HELP_COMMAND, COMPLETION = "help", "completion"
 # As in the README, the daily ones first.
@@ -50,7 +50,7 @@ TOOLS = "evenkeel"  # The package with all other commands.
 WITHOUT_TOOLS = (
     f"has only {', '.join(IN_CLUSTER)}; evenkeel:{__version__}-tools has all commands, and so has what pip installs"
 )
-ASKS_HELP, MEANT = "--help", "; did you mean "
+ASKS_HELP = "--help"
 OVERVIEW = """\
 usage: {name} COMMAND ...
 
@@ -72,8 +72,10 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse the arguments; a command that takes many `words` also gets those after an option."""
         for option in filter(self._is_unknown, self._own_options(args)):
+            from webhook.kubernetes.likeness import meant  # which only an error needs
+
             place = "" if self._subparsers is None else "; write options after the command"
-            self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions) or place}')
+            self.error(f'unknown option "{option}"{meant(option, self._option_string_actions) or place}')
         parsed, extra = super().parse_known_args(args, namespace)
         extra = [word for word in extra if word != "--"]
         if extra and not hasattr(parsed, "words"):
@@ -85,6 +87,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print one line, and exit with 2."""
         from webhook.findings.wording import one_line  # which only an error needs
+        from webhook.kubernetes.likeness import MEANT
 
         problem = self._with_choices(message).removeprefix("argument ")
         advice = "" if MEANT in problem else f"; see {self.prog} {ASKS_HELP}"
@@ -125,10 +128,11 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is None or value in action.choices:
             return
-        choices, meant = [*map(str, action.choices)], _meant(str(value), action.choices)
         if isinstance(action, argparse._SubParsersAction):
-            self.error(f'unknown command "{value}"{meant}')
-        raise argparse.ArgumentError(action, f'found "{value}", wanted {", ".join(choices)}{meant}')
+            from webhook.kubernetes.likeness import meant
+
+            self.error(f'unknown command "{value}"{meant(str(value), action.choices)}')
+        raise argparse.ArgumentError(action, not_among(str(value), action.choices))
 
 
 class TopParser(Parser):
@@ -142,15 +146,6 @@ class TopParser(Parser):
         )
         overview = OVERVIEW.format(name=self.prog, groups="\n\n".join(groups))
         return overview if has_tools() else f"{overview}\nThis image {WITHOUT_TOOLS}.\n"
-
-
-def _meant(word: str, choices: Iterable[str]) -> str:
-    """Ask whether the choice that is most like a word was meant; "" if none is like it."""
-    from webhook.kubernetes.likeness import most_like  # which only an error needs
-
-    by_name = {str(choice).lstrip("-"): choice for choice in choices}
-    closest = most_like(word.lstrip("-"), by_name)
-    return f"{MEANT}{by_name[closest]}?" if closest else ""
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from webhook.cli.listening import address, listen
-from webhook.cli.usage import TOO_DEEP, UsageError, print_error
+from webhook.cli.usage import TOO_DEEP, UsageError, not_among, print_error
 from webhook.server import logs
 from webhook.server.settings import SETTINGS, Setting, SettingsError
 from webhook.server.transport.limits import TooFewDescriptors, clients
@@ -117,7 +117,7 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
             raise UsageError(f'{setting.variable}: found "{value}", wanted true or false')
         return "true" if value.lower() in TRUE else ""
     if setting.choices and value not in setting.choices:
-        raise UsageError(f'{setting.flag}: found "{value}", wanted one of {", ".join(setting.choices)}')
+        raise UsageError(f"{setting.flag}: {not_among(value, setting.choices)}")
     return value
 
 

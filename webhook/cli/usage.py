@@ -12,6 +12,13 @@ class UsageError(Exception):
     """Input that cannot be used; each line of the message names the input and the reason.  Exit code 2."""
 
 
+def not_among(value: str, choices: Iterable[str]) -> str:
+    """Say what is wrong with a value that is none of the choices."""
+    from webhook.kubernetes.likeness import meant  # which only an error needs
+
+    return f'found "{value}", wanted {", ".join(map(str, choices))}{meant(value, map(str, choices))}'
+
+
 TOO_DEEP = UsageError("the input is nested too deep")
 
 

@@ -37,7 +37,7 @@ from webhook.spread.cluster_view import ClusterView
 from webhook.spread.constraint import HARD, Reading, read_constraints
 from webhook.spread.new_pod import PLACING, places_quickly
 
-OPERATOR_LABELS = "on objects of operators, because the labels of their Pods are not known"
+OPERATOR_LABELS = "the labels of the Pods that an operator makes are not known"
 UNKNOWN_REPLICAS = "the number of its Pods is not known: describe the kind in the policy's workloads, with replicas"
 NOTHING_FOUND = Evaluation()
 _NO_WORDS = frozenset[str]()

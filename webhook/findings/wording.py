@@ -200,10 +200,14 @@ def in_full(finding: Finding, field: str = "", about: str = "", limit: int = LIN
     text = of_field(finding, field)
     if about:
         text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(text) - 2))}: {text}"
-    is_named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
-    value = "" if is_named else f"; found {finding.found}"
+    value = "" if is_told(finding) else f"; found {finding.found}"
     ending = next((part for part in (f"{value}{fix}", fix) if len(text) + len(part) <= room), "")
     return one_line(text + ending, room) + tail
+
+
+def is_told(finding: Finding) -> bool:
+    """Return whether the message, the fix or the path already names the value found."""
+    return finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
 
 
 def denial(findings: Sequence[Finding], about: str, help_line: str = "") -> Denial:

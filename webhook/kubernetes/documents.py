@@ -13,6 +13,7 @@ import yaml
 from webhook.kubernetes.fields import FieldPath, children, path_text, texts_at
 from webhook.kubernetes.json_values import DEEPEST, NESTED_TOO_DEEP, build
 from webhook.kubernetes.reader import brief
+from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.scalars import DocumentError, Position, Repeated, SyntaxFault, skip_space
 
 _NESTED_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
@@ -43,14 +44,32 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
     try:
         return tuple(_documents(text, repeated))
     except yaml.MarkedYAMLError as error:
-        message, mark = str(error.problem or error.context), error.problem_mark or error.context_mark
-        if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # libyaml scans ahead, so its own limit may come before DEEPEST
-            raise DocumentError(NESTED_TOO_DEEP, mark) from error
-        raise SyntaxFault(message, mark) from error
-    except DocumentError:
-        raise
+        raise _fault(error, text).quoting(text) from error
+    except DocumentError as error:
+        raise error.quoting(text) from None
+    except yaml.reader.ReaderError as error:
+        found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        mark = _end_of(text[: found.start()]) if found else None
+        raise SyntaxFault(str(error).splitlines()[0], mark).quoting(text) from error
     except (yaml.YAMLError, ValueError) as error:
         raise SyntaxFault(str(error).splitlines()[0]) from error
+
+
+def _fault(error: yaml.MarkedYAMLError, text: str) -> DocumentError:
+    message, mark = str(error.problem or error.context), error.problem_mark or error.context_mark
+    if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # libyaml scans ahead, so its own limit may come before DEEPEST
+        return DocumentError(NESTED_TOO_DEEP, mark)
+    # What stays open is found only at the end of the text, where there is nothing to see.
+    if mark is None or text[mark.index :].strip():
+        return SyntaxFault(message, mark)
+    if error.context_mark is not None and text[error.context_mark.index :].strip():
+        return SyntaxFault(f"{message} {error.context}", error.context_mark)
+    return SyntaxFault(message, _end_of(text.rstrip()))
+
+
+def _end_of(text: str) -> Position:
+    *lines_before, last = text.split("\n")
+    return Position(len(lines_before), len(last))
 
 
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
@@ -60,6 +79,22 @@ def read_objects(text: str) -> Iterator[Mapping[str, object]]:
             yield from objects_of(document)
         except DocumentError as error:
             raise DocumentError(f"document {number}: {error}") from error
+
+
+def read_one(text: str, noun: str, *kinds: str) -> Mapping[str, object]:
+    """Return the only object in `text`, a `noun` of one of these kinds; DocumentError says what is there instead."""
+    documents = read_documents(text)
+    if len(documents) == 1 and isinstance(documents[0], dict) and documents[0].get("kind") in kinds:
+        return documents[0]
+    names = [*map(_name, documents[:3]), *([f"{len(documents) - 3:,} more"] if len(documents) > 3 else [])]
+    raise DocumentError(f"is no {noun}: found {', '.join(names) or 'nothing'}, wanted one {' or '.join(kinds)}")
+
+
+def _name(document: object) -> str:
+    if not isinstance(document, dict):
+        return brief(document)
+    ref = ObjectRef.of(document)
+    return str(ref) if ref.kind else "an object without kind"
 
 
 def objects_of(document: object) -> Iterator[Mapping[str, object]]:

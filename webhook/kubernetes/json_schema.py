@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from webhook.kubernetes.fields import FieldPath, as_mapping, path_text
-from webhook.kubernetes.likeness import most_like
+from webhook.kubernetes.likeness import MEANT, meant
 from webhook.kubernetes.reader import brief
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Schema = Mapping[str, object]
 Hint = Callable[[object, Collection[object]], str]
-MANY = 5  # If more values are allowed, a message also suggests the one that is most like the value found.
 MOST_KEYS_NAMED = 40  # If more are allowed, it has up to three suggestions, and the schema's description for the list.
 
 
@@ -64,9 +63,8 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
     if error.validator == "additionalProperties":
         fields = list(as_mapping(as_mapping(error.schema)["properties"]))
         for name in sorted(set(map(str, value)) - set(fields)):
-            near = most_like(name, fields)
-            advice = f"did you mean {near}?" if near else f"known are {', '.join(fields)}"
-            yield f"{_shown((*path, name))}: unknown field; {advice}"
+            advice = meant(name, fields) or f"; known are {', '.join(fields)}"
+            yield f"{_shown((*path, name))}: unknown field{advice}"
     elif error.validator == "required":
         missing = sorted(set(wanted) - set(value))
         yield f"{where}must have {', '.join(missing)}"
@@ -95,14 +93,13 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
 
 
 def _near(value: object, allowed: Collection[object]) -> str:
-    """
-    Return `; did you mean …?` with the allowed values that are most like a text.
-
-    It is "" if few values are allowed, or none is like it.
-    """
-    count, likeness = (3, 0.5) if len(allowed) > MOST_KEYS_NAMED else (1, 0.6)
-    near = get_close_matches(value[:100], map(str, allowed), count, likeness) if isinstance(value, str) else []
-    return f"; did you mean {' or '.join(near)}?" if near and len(allowed) > MANY else ""
+    """Return `; did you mean …?` with the allowed values that are most like a text; "" if none is like it."""
+    if not isinstance(value, str):
+        return ""
+    if len(allowed) <= MOST_KEYS_NAMED:
+        return meant(value, map(str, allowed))
+    near = get_close_matches(value[:100], map(str, allowed), 3, 0.5)
+    return f"{MEANT}{' or '.join(near)}?" if near else ""
 
 
 def _shown(path: FieldPath) -> str:

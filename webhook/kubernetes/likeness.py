@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from webhook.kubernetes.names import ARCH, BETA_REGION, BETA_ZONE, HOSTNAME, INSTANCE_TYPE, OS, REGION, ZONE
 
+MEANT = "; did you mean "
 LONGEST_COMPARED = 100  # characters; a longer text is like no word
 WELL_KNOWN = (HOSTNAME, ZONE, REGION, INSTANCE_TYPE, ARCH, OS)
 # Deprecated labels of nodes, and what has replaced each (pkg/api/node/util.go:deprecatedNodeLabels).
@@ -48,10 +49,25 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
 
 
 def most_like(text: str, known: Iterable[str]) -> str:
-    """Return the known word that a person may have meant, or "".  It is a hint: more may differ than in `nearest`."""
+    """
+    Return the known word that a person may have meant, or "".  It is a hint: more may differ than in `nearest`.
+
+    Neither letter case nor the hyphens before an option matter.
+    """
     from difflib import get_close_matches  # Only an error needs it.
 
-    return next(iter(get_close_matches(text[:LONGEST_COMPARED], list(known), 1)), "")
+    by_comparable = {_comparable(word): word for word in known}
+    return next((by_comparable[word] for word in get_close_matches(_comparable(text), by_comparable, 1)), "")
+
+
+def _comparable(word: str) -> str:
+    return word[:LONGEST_COMPARED].lower().lstrip("-")
+
+
+def meant(text: str, known: Iterable[str]) -> str:
+    """Return the end of an error about a text that is none of the known words; "" if it is like none of them."""
+    word = most_like(text, known)
+    return f"{MEANT}{word}?" if word else ""
 
 
 def within(edits: int, text: str, other: str) -> bool:

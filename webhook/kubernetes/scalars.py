@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import yaml
 
@@ -28,6 +28,7 @@ class Position(NamedTuple):
     column: int
 
 
+LONGEST_QUOTED = 100  # characters of a line
 TAG = "tag:yaml.org,2002:"  # what `!!` stands for
 _TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
 _TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}  # by tag
@@ -52,14 +53,24 @@ class DocumentError(ValueError):
     """
     Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1.
 
-    The message is one line, even if it quotes text that has several.
+    The message is one line, even if it quotes text that has several; as a string, the error also has its place.
     """
 
-    def __init__(self, message: str, mark: Mark | None = None) -> None:
+    def __init__(self, message: str, mark: Mark | None = None, quoted: str = "") -> None:
         self.message = message = printable(message)
+        self.mark = mark
         self.line = mark.line + 1 if mark is not None else None
         self.column = mark.column + 1 if mark is not None else None
-        super().__init__(f"line {self.line}, column {self.column}: {message}" if mark is not None else message)
+        where = f"line {self.line}, column {self.column}: " if mark is not None else ""
+        super().__init__(f"{where}{message}{f'; the line is {quoted}' if quoted else ''}")
+
+    def quoting(self, text: str) -> Self:
+        """Return the error with its line, if it is known, in the text."""
+        lines = text.splitlines()
+        if self.mark is None or self.mark.line >= len(lines):
+            return self
+        start = max(self.mark.column - LONGEST_QUOTED // 2, 0)
+        return type(self)(self.message, self.mark, printable(lines[self.mark.line][start:].strip()[:LONGEST_QUOTED]))
 
 
 class SyntaxFault(DocumentError):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, RuleSettings
-from webhook.kubernetes.documents import read_documents
+from webhook.kubernetes.documents import read_documents, read_one
 from webhook.kubernetes.features import LATEST, Features
 from webhook.kubernetes.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.kubernetes.kinds import EACH, KINDS, Kind, Kinds, parse_path
@@ -26,7 +26,7 @@ from webhook.kubernetes.times import days_at
 from webhook.policy import defaults, enforcement, override_reach
 from webhook.policy.defaults import defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
-from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
+from webhook.policy.schema import BUILT_IN_NAME, POLICY_KIND, complaints, schema
 from webhook.policy.translation import translate
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.spread.constraint import read_selector
@@ -56,13 +56,9 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
     Its default constraints must be valid in the Kubernetes version that has these features.
     """
     try:
-        documents = read_documents(text)
+        return policy_of(read_one(text, "policy", POLICY_KIND, SCHEDULER_CONFIGURATION_KIND), features)
     except DocumentError as error:
         raise PolicyError([str(error)]) from error
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        value = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
-        raise PolicyError([f"found {value}, wanted one object"])
-    return policy_of(documents[0], features)
 
 
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:

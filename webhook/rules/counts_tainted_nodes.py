@@ -58,7 +58,7 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         if _leaves_too_few(subject, constraint):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
-            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"should be Honor: without it, {_COUNTS[key]}"
+            path, message = subject.at(constraint, "nodeTaintsPolicy"), _COUNTS[key]
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
 

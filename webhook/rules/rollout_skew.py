@@ -72,7 +72,7 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     first = counting[0]
     path, keys = subject.at(first, "matchLabelKeys"), _with_revision(subject, first)
     fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if len(counting) > 1 else None
-    message = "should name pod-template-hash: without it, a rollout counts old Pods, too"
+    message = "a rollout counts old Pods, too"
     value = ", ".join(first.match_label_keys) or "none"
     extents = tuple([int(constraint.hard) for constraint in counting])
     yield Cause(path, message, value, TEMPLATE_HASH, fix=fix, edit=Edit(path, keys), extents=extents)
