@@ -201,15 +201,10 @@ def as_yaml(applied: Applied) -> str:
     return f"---\n{dump(applied.stored)}"
 
 
-def dump(value: object, width: int = 80, *, leaves_in_line: bool = False) -> str:
-    """
-    Return YAML that kubectl reads as `value`, in lines of `width` characters where text can be broken.
-
-    With `leaves_in_line`, lists and objects without others in them stand in one line.
-    """
-    flow = None if leaves_in_line else False
+def dump(value: object, width: int = 80) -> str:
+    """Return YAML that kubectl reads as `value`, in lines of `width` characters where text can be broken."""
     text: str = yaml.dump(
-        value, Dumper=_Dumper, default_flow_style=flow, sort_keys=False, allow_unicode=True, width=width
+        value, Dumper=_Dumper, default_flow_style=False, sort_keys=False, allow_unicode=True, width=width
     )
     return text
 

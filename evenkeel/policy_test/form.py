@@ -81,9 +81,11 @@ _GIVEN: Schema = {"type": ["string", "object"], "minLength": 1}
 @cache
 def schema() -> dict[str, object]:
     """Return the JSON Schema of a test, draft 2020-12."""
+    ids: Schema = {"type": "array", "items": {"enum": list(RULES)}}
     expectation = object_schema(
         outcome={"enum": [str(outcome) for outcome in Outcome]},
-        rules={"type": "array", "items": {"enum": list(RULES)}},
+        rules={**ids, "minItems": 1, "description": "at least one rule; exactly: [] expects none"},
+        exactly=ids,
         warnings={"type": "array", "items": {"type": "string"}},
         defaults={"type": "array", "items": {"type": "object"}},
     )
@@ -165,8 +167,12 @@ def _version(value: object) -> str:
 def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
     """Compare an answer with `expect`; only the keys that it has, and that its constraints have, are compared."""
     wanted, actual = {**expect}, answer(applied)
-    for key in {"rules", "warnings"} & wanted.keys():
+    actual["exactly"] = actual["rules"]
+    for key in {"rules", "exactly", "warnings"} & wanted.keys():
         wanted[key] = _sorted(wanted[key])
+    for key in ("rules", "warnings"):  # There may be more, so that a new rule of evenkeel breaks no test.
+        if among := as_list(wanted.get(key)):
+            actual[key] = [text for text in as_list(actual[key]) if text in among]
     actual["defaults"] = _limited(as_list(actual["defaults"]), as_list(wanted.get("defaults")))
     return CaseResult(name, wanted, {key: actual[key] for key in wanted}, applied)
 
@@ -184,13 +190,15 @@ def answer(applied: Applied) -> dict[str, object]:
 
 def as_expectation(applied: Applied) -> dict[str, object]:
     """
-    Return the answer in the form of `expect`.
+    Return what a person would keep of the answer, in the form of `expect`.
 
-    It has no `warnings` if there are none, and no `defaults` if defaulting did not look at the object.
+    It has no `rules` if none found anything, and no `defaults` if defaulting did not look at the object.  Warnings are
+    left out: their rules are there, and their words change with evenkeel.
     """
     expectation = answer(applied)
-    if not expectation["warnings"]:
-        del expectation["warnings"]
+    del expectation["warnings"]
+    if not expectation["rules"]:
+        del expectation["rules"]
     if not isinstance(applied.mutate.defaulted, Defaults | Undefaulted):
         del expectation["defaults"]
     return expectation

@@ -74,8 +74,13 @@ def _summary(totals: Mapping[str, int], cases: int) -> str:
 def _failure(result: CaseResult, file: FileResults) -> Iterator[str]:
     yield from indent(diff(result), 6 * " ").splitlines()
     yield "      the answer:"
-    if result.applied is not None:
-        yield from indent(render.text(result.applied, file.file), 8 * " ").splitlines()
+    if result.applied is None:
+        return
+    yield from indent(render.text(result.applied, file.file), 8 * " ").splitlines()
+    expected = {*as_list(result.expected.get("rules")), *as_list(result.expected.get("exactly"))}
+    for rule, reason in result.applied.validate.skipped:
+        if rule in expected:
+            yield f"          {rule} did not run: {reason}"
 
 
 def diff(result: CaseResult) -> str:
@@ -153,15 +158,9 @@ def _differs(result: CaseResult, key: str) -> bool:
     return not alone.passed
 
 
-def as_file(
-    comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]], *, leaves_in_line: bool = False
-) -> str:
-    """
-    Return a test as a person would write it: a comment, what holds for all cases, each case after an empty line.
-
-    With `leaves_in_line`, lists and objects without others in them stand in one line.
-    """
-    dump = partial(render.dump, width=YAML_WIDTH, leaves_in_line=leaves_in_line)
+def as_file(comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]]) -> str:
+    """Return a test as a person would write it: a comment, what holds for all cases, each case after an empty line."""
+    dump = partial(render.dump, width=YAML_WIDTH)
     first = f"# {printable(comment)}\n{dump({'kind': TEST_KIND, **head})}cases:"
     return "\n\n".join((first, *(dump([_short(case)]).rstrip("\n") for case in cases))) + "\n"
 

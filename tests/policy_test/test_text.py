@@ -35,6 +35,16 @@ def test_of_a_case_that_failed_the_text_has_the_difference_and_the_answer():
     assert "2 cases in 1 file, 1 failed" == lines[-1]
 
 
+def test_an_expected_rule_that_could_not_run_is_named_with_what_it_needs():
+    empty = workload("Deployment", constraint(labelSelector={}))
+    applied = dry_run(empty, None, Terms(policy(), None, FEATURES))
+    failed = judge("a", {"rules": ["single-domain", "pinned-pod"]}, applied)
+
+    assert [line for line in text([FileResults("f", (failed,))]).splitlines() if "did not run" in line] == [
+        "          single-domain did not run: no node is known: give a cluster, or manifests of its nodes"
+    ]
+
+
 def test_where_nothing_failed_the_text_says_so():
     assert "1 case in 1 file, all passed" == text([FileResults("a", (result("x", rules=["empty-selector"]),))])[-28:]
 
@@ -68,7 +78,9 @@ def test_junit_is_xml_with_a_suite_for_each_file():
 
 def test_fields_in_another_order_are_no_difference():
     selector = {"b": "1", "a": "2"}
-    one = result("a", rules=[])._replace(expected={"defaults": [selector]}, found={"defaults": [{"a": "2", "b": "1"}]})
+    one = result("a", exactly=[])._replace(
+        expected={"defaults": [selector]}, found={"defaults": [{"a": "2", "b": "1"}]}
+    )
 
     assert one.passed
     assert "" == diff(one)

@@ -26,7 +26,7 @@ POLICY_TEST = {
     "cluster": "one",
     "kubernetesVersion": "1.34",
     "cases": [
-        {"name": "a", "object": "two", "old": "one#Pod/a", "user": "jane", "expect": {"rules": [], "defaults": [{}]}},
+        {"name": "a", "object": "two", "old": "one#Pod/a", "user": "jane", "expect": {"exactly": [], "defaults": [{}]}},
         {"name": "b", "object": some.CLUSTER_OBJECTS[-1], "expect": {"outcome": "allowed", "warnings": ["a"]}},
     ],
 }

@@ -114,7 +114,7 @@ def _escaped(name: str) -> str:
 def _some_of(wanted: Schema) -> str:
     """Say what an empty object or array should have."""
     fields = as_mapping(wanted.get("properties"))
-    return f"{' or '.join(fields)} in it" if fields else "at least one item"
+    return f"{' or '.join(fields)} in it" if fields else str(wanted.get("description", "at least one item"))
 
 
 def _article(names: str | list[str]) -> str:
