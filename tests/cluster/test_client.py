@@ -6,6 +6,7 @@ import json
 import ssl
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -238,6 +239,17 @@ def test_an_api_server_of_another_ca_is_refused(in_a_pod):
     (folder / "ca.crt").write_text(certificate(folder))
     with pytest.raises(ClusterError, match="CERTIFICATE_VERIFY_FAILED"):
         listed(Client())
+
+
+def test_where_nothing_is_verified_no_library_warns_of_each_request(in_a_pod):
+    folder, api = in_a_pod
+    user = {"token": TOKEN.removeprefix("Bearer ")}
+    file = kubeconfig(api.url, folder, user=user, **{"insecure-skip-tls-verify": True})
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+
+        assert whole(SHOP[:3]) == listed(Client(lambda: access(str(file))))
+    assert [] == warned
 
 
 @pytest.mark.parametrize(

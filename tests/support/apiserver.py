@@ -242,9 +242,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
 
-def kubeconfig(url, folder, ca=None, user=None):
-    """A kubeconfig file that leads there."""
-    cluster = {"server": url} | ({"certificate-authority": str(ca)} if ca else {})
+def kubeconfig(url, folder, ca=None, user=None, **cluster):
+    """A kubeconfig file that leads there; `cluster` are further fields of its cluster."""
+    cluster |= {"server": url} | ({"certificate-authority": str(ca)} if ca else {})
     content = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -129,7 +129,10 @@ def _by_package(files: str, context: str = "") -> Access:
     """Have the `kubernetes` package read these kubeconfig files, or for "" the service account."""
     from kubernetes.client import Configuration
     from kubernetes.config import load_incluster_config, load_kube_config
+    from urllib3 import disable_warnings
+    from urllib3.exceptions import InsecureRequestWarning
 
+    disable_warnings(InsecureRequestWarning)  # As kubectl, say nothing of insecure-skip-tls-verify at each request.
     if context and context not in (contexts := _contexts(files)[0]):
         wanted = f"one of {', '.join(sorted(contexts))}" if contexts else "a file that has contexts"
         raise ClusterError(f'{files}: found no context "{context}", wanted {wanted}')

@@ -31,6 +31,7 @@ HANGS_SECONDS = 30  # A worker whose loop has not turned for so long is killed, 
 HEARTBEAT_FOLDER = "/dev/shm"  # For the worker's heartbeat file; writable even if the root file system is read-only.
 # With these exit codes a worker ends gunicorn's arbiter; after any other, it starts a new worker.
 EXIT_FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
+ENDED = ("Shutting down: ", "Reason: ")  # How messages of level error begin that follow only these.
 # The arbiter's exit codes, and those of `evenkeel serve`; any other is 1.
 EXIT_CODES: Mapping[object, int] = {None: 0, 0: 0, UNUSABLE: 2}
 
@@ -65,6 +66,11 @@ class JsonLogger(Logger):
     def info(self, msg: object, *args: object, **kwargs: object) -> None:
         """Log at level debug: gunicorn reports each of its steps, and writes http:// for a port that speaks TLS."""
         self.debug(msg, *args, **kwargs)
+
+    def error(self, msg: object, *args: object, **kwargs: object) -> None:
+        """Log what gunicorn says of a worker that could not start at level debug: the worker has said why."""
+        is_told = str(msg).startswith(ENDED) or args[1:] in ((EXIT_FAILED,), (UNUSABLE,))
+        (self.debug if is_told else super().error)(msg, *args, **kwargs)
 
     def access(self, *request: object) -> None:
         """Log nothing: a review is logged by its decision, and looking up whether to log would be half the work."""

@@ -17,6 +17,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 
@@ -116,6 +117,8 @@ class Webhook:
         """Start the threads, when the worker is about to serve; its second socket is that of the health port."""
         if note := unknown(self.config.features):
             log(logging.WARNING, "Kubernetes version", note=note)
+        if problem := self.config.certificate.problem(datetime.now(UTC)):
+            log(logging.ERROR, "the certificate is not valid now; serving it until its files change", problem=problem)
         freeze()
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
