@@ -14,8 +14,16 @@ import yaml
 from tests.e2e.api import healthy
 from tests.e2e.helm import NAMESPACE, render
 from tests.e2e.release import DEPLOYMENT, Container, played, release, trusted
+from tests.e2e.test_chart import POLICIES as CHART_POLICIES
+from tests.e2e.test_chart import SERVICE, SPREAD_POLICY
 from tests.support import ROOT
 from tests.support.serving import PATIENCE, certificate, until
+from webhook.kubernetes.features import LATEST
+from webhook.manifests.admission_policies import admission_policies
+from webhook.manifests.ca_bundle_guard import ca_bundle_policy
+from webhook.manifests.configurations import WebhookTarget, configurations
+from webhook.manifests.skip_label import skip_label_policy
+from webhook.policy import parsing as policies
 
 EXAMPLES = ROOT / "docs" / "examples" / "gitops"
 TOOLS = ("argocd", "flux")
@@ -121,6 +129,29 @@ def test_others_write_what_is_ignored_and_no_tool_finds_drift(plane, tmp_path, m
         assert 0 == plane.kubectl("scale", "deployment/evenkeel", "-n", NAMESPACE, "--replicas=3").code
         assert ["Deployment"] == [obj["kind"] for obj in drift(plane, objects)]
     release(plane, "uninstall", "--wait")
+
+
+REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
+ENFORCED = {"rules": {"missing-constraints": {"severity": "error", "enforced": True}}, "earlyAnswer": True}
+APART = WebhookTarget(b"", url="https://evenkeel.example.com", enforced_fail=True)
+
+
+@pytest.mark.parametrize("policy", [*CHART_POLICIES.values(), ENFORCED], ids=[*CHART_POLICIES, "enforced"])
+def test_the_api_server_fills_in_no_field_of_the_configurations(plane, policy):
+    """A tool that compares what is rendered with what is there would take such a field for drift."""
+    parsed = policies.parse_policy(json.dumps({**SPREAD_POLICY, **policy}))
+    target = APART if parsed.enforced else WebhookTarget(b"", SERVICE)
+    guards = (*skip_label_policy(["a"], ["b"]), *ca_bundle_policy("c"))
+    for obj in (*configurations(parsed, target), *admission_policies(parsed, LATEST), *guards):
+        stored = plane.api.call("POST", f"{REGISTRATION}/{plural(obj['kind'])}?dryRun=All", obj)
+
+        assert {name: obj[name] for name in obj if name != "metadata"} == {
+            name: value for name, value in stored.items() if name not in ("metadata", "status")
+        }
+
+
+def plural(kind):
+    return re.sub("ys$", "ies", f"{kind.lower()}s")
 
 
 def test_a_replica_is_ready_before_the_webhook_configurations_are_there(plane, tmp_path):

@@ -28,7 +28,7 @@ from webhook.manifests.cel import literal, matches
 from webhook.manifests.cel_variables import of_new_object, of_object
 from webhook.manifests.conditions import changed, has_constraints
 from webhook.manifests.configurations import FAIL, IGNORE, NAME, Manifest, resource_rules
-from webhook.manifests.policy_objects import deletion, policy_and_binding
+from webhook.manifests.policy_objects import deletion, matching, policy_and_binding
 from webhook.policy.policy import AUDIT, DENY, WARN, InForce, Policy
 from webhook.rules import RULES
 
@@ -58,9 +58,9 @@ def admission_policies(policy: Policy, features: Features, excluded: tuple[str, 
         if rules := [(rule, parts) for rule, parts in parts_by_rule if parts]:
             spec: Manifest = {
                 "failurePolicy": FAIL if action == DENY and (policy.enforced or policy.on_error == DENY) else IGNORE,
-                "matchConstraints": {
-                    "resourceRules": [*resource_rules(_POD, [CREATE]), *resource_rules(_OTHERS, [CREATE, UPDATE])]
-                },
+                "matchConstraints": matching(
+                    resourceRules=[*resource_rules(_POD, [CREATE]), *resource_rules(_OTHERS, [CREATE, UPDATE])]
+                ),
                 "matchConditions": [
                     *([has_constraints(BUILT_IN_KINDS)] if all(rule.needs_constraints for rule, _ in rules) else []),
                     changed(BUILT_IN_KINDS),
@@ -68,8 +68,8 @@ def admission_policies(policy: Policy, features: Features, excluded: tuple[str, 
                 "variables": [{"name": name, "expression": expression} for name, expression in variables],
                 "validations": [_validation(policy, rule, parts, features) for rule, parts in rules],
             }
-            matching = {"namespaceSelector": {"matchExpressions": judged_namespaces}}
-            manifests += policy_and_binding(name, spec, action, matchResources=matching)
+            judged = matching(namespaceSelector={"matchExpressions": judged_namespaces})
+            manifests += policy_and_binding(name, spec, action, matchResources=judged)
     return tuple(manifests)
 
 

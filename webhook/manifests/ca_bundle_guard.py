@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 
 from webhook.manifests.configurations import NAME, Manifest
-from webhook.manifests.policy_objects import policy_and_binding
+from webhook.manifests.policy_objects import matching, policy_and_binding
 
 CA_BUNDLE_NAME = f"{NAME}-ca-bundle"
 # All that clients may set in the metadata, in an entry and in its clientConfig, except caBundle.
@@ -49,16 +49,17 @@ def ca_bundle_policy(user: str) -> tuple[Manifest, ...]:
 
 _CA_BUNDLE_SPEC: Manifest = {
     "failurePolicy": "Fail",
-    "matchConstraints": {
-        "resourceRules": [
+    "matchConstraints": matching(
+        resourceRules=[
             {
                 "apiGroups": ["admissionregistration.k8s.io"],
                 "apiVersions": ["*"],
                 "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
                 "operations": ["UPDATE"],
+                "scope": "*",
             }
         ],
-    },
+    ),
     "validations": [*_validations()],
 }
 

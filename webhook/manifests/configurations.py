@@ -168,11 +168,11 @@ def _covers(sent: _Calls, needed: _Calls) -> bool:
 def _mutating(policy: Policy, target: WebhookTarget) -> Iterator[Manifest]:
     if policy.defaults:
         pods = [kind for kind in policy.kinds if kind.template == ()]
-        # Without an objectSelector: if a later webhook adds labels to a Pod, the API server would not call again.
+        # objectSelector stays empty: if a later webhook adds labels to a Pod, the API server would not call again.
         defaulting = _webhook(DEFAULTS, pods, target, MUTATE, [CREATE], TO_DEFAULT, policy.defaulted_namespaces)
         yield defaulting | {"reinvocationPolicy": "IfNeeded"}
     if policy.early_answer:
-        yield from _judging(policy, target, MUTATE)
+        yield from (entry | {"reinvocationPolicy": "Never"} for entry in _judging(policy, target, MUTATE))
 
 
 def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Manifest]:
@@ -247,7 +247,9 @@ def _webhook(
     conditions: Iterable[Condition],
     namespaces: Selector = EVERYTHING,
 ) -> Manifest:
+    """The entry, with all that the API server would fill in: a GitOps tool then finds no difference."""
     own_namespace = () if target.service is None else (target.service[0],)
+    written = [dict(condition) for condition in conditions]
     never_sent = dict.fromkeys((*SYSTEM_NAMESPACES, *own_namespace, *target.excluded))
     return {
         "name": name,
@@ -261,7 +263,8 @@ def _webhook(
                 *map(as_expression, namespaces.requirements),
             ]
         },
-        **({"matchConditions": [dict(condition) for condition in conditions]} if target.conditions else {}),
+        "objectSelector": {},
+        **({"matchConditions": written} if target.conditions and written else {}),
         "failurePolicy": target.failure_policy if kinds[0].built_in else IGNORE,
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT_SECONDS[phase],

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from webhook.kubernetes.names import SKIP_LABEL
 from webhook.manifests.cel import literal
 from webhook.manifests.configurations import NAME, Manifest
-from webhook.manifests.policy_objects import CEL_POLICY, policy_and_binding
+from webhook.manifests.policy_objects import CEL_POLICY, matching, policy_and_binding
 
 SKIP_LABEL_NAME = f"{NAME}-skip-label"
 
@@ -28,17 +28,18 @@ MESSAGE_EXPRESSION = (
 # Labels can be changed through status and finalize as well.  A CEL step with `.?` does not fail on an absent field.
 _SKIP_LABEL_SPEC: Manifest = {
     "failurePolicy": "Fail",
-    "matchConstraints": {
-        "resourceRules": [
+    "matchConstraints": matching(
+        resourceRules=[
             {
                 "apiGroups": [""],
                 "apiVersions": ["v1"],
                 "resources": ["namespaces", "namespaces/*"],
                 "operations": ["CREATE", "UPDATE"],
+                "scope": "*",
             }
         ],
-        "objectSelector": {"matchLabels": {SKIP_LABEL: "true"}},  # The new object has it, or the old one.
-    },
+        objectSelector={"matchLabels": {SKIP_LABEL: "true"}},  # The new object has it, or the old one.
+    ),
     "matchConditions": [
         {
             "name": "newly-set",

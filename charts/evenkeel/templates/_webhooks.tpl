@@ -196,11 +196,17 @@ namespaceSelector:
   {{- with .namespaces }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+objectSelector: {}
 {{- /* The optional steps of these conditions are refused before 1.29: there, all is sent, and answered alike. */}}
 {{- if semverCompare ">=1.29.0-0" .root.Capabilities.KubeVersion.Version }}
-matchConditions: {{- toYaml .conditions | nindent 2 }}
+{{- with .conditions }}
+matchConditions: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 failurePolicy: {{ .failurePolicy | default (ternary .root.Values.failurePolicy "Ignore" (first .kinds).builtIn) }}
+{{- if eq .phase "mutate" }}
+reinvocationPolicy: {{ .reinvocationPolicy | default "Never" }}
+{{- end }}
 sideEffects: None
 timeoutSeconds: {{ get (.root.Values.timeoutSeconds | default dict) .phase | default (get .program.timeoutSeconds .phase) }}
 admissionReviewVersions: [v1]
