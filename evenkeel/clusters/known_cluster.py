@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from evenkeel.clusters import reading, selection, sources
 from evenkeel.clusters.contents import Contents
+from evenkeel.clusters.reading import Through, counted
 from evenkeel.placement.created_pods import PRIORITY_CLASSES, heeded_classes
 from evenkeel.scheduler.snapshot import PRIORITY_CLASS, Snapshot, from_objects
 from evenkeel.scheduler.snapshot_changes import DEVICE_CLASSES, without_missing
@@ -43,7 +44,6 @@ from webhook.spread.validation import in_one_line
 
 ASSUMED = "The file does not name its Kubernetes version. Assuming {}. If that is wrong, set --kubernetes-version."
 
-Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
 # Resources that matter to some Pods only.  If they may not be listed, a note is made for such a Pod.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
@@ -77,7 +77,7 @@ def read(
     namespace: str = "",  # that was asked for; read alone if Pods of all namespaces may not be listed
     more: Iterable[Raw] = (),  # added objects, which replace those of the same name
     *,
-    through: Through = iter,  # every object of the cluster goes through it as it is read
+    through: Through = counted,  # every object of the cluster goes through it as it is read
     needs_nodes: bool = True,
     needs_pods: bool = False,
     may_be_new: bool = False,  # the namespace: something is applied in it, so that it is unknown is only noted

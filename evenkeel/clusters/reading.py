@@ -14,6 +14,7 @@ from evenkeel.clusters.dump_files import DumpError, load, version_of
 from evenkeel.clusters.listing import read_contents
 from evenkeel.clusters.selection import unknown_namespace
 from evenkeel.clusters.sources import NO_CLUSTER, Source
+from evenkeel.terminal.progress import with_count
 from webhook.cli import options
 from webhook.cli.options import LIVE_OPTION, VERSION_OPTION
 from webhook.cli.usage import UsageError
@@ -26,6 +27,7 @@ from webhook.kubernetes.kinds import NO_KINDS, Kinds
 from webhook.policy.unserved import groups_of, unserved
 from webhook.spread.cluster_view import ClusterView, view_of
 
+Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 ViewT = TypeVar("ViewT", bound=ClusterView)
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
 ASK = "name with -n a namespace that you may read, or ask for the ClusterRole evenkeel-viewer"
@@ -36,18 +38,23 @@ LOGIN_ADVICE: Mapping[int, str] = {
 }
 
 
+def counted(objects: Iterator[Raw]) -> Iterator[Raw]:
+    """Yield the objects that are read, and show how many there are so far."""
+    return with_count(objects, "objects")
+
+
 def cluster(source: Source) -> ClusterView | None:
     """Return what the webhook watches of the current cluster for LIVE, of a dump for a path, or None."""
     if source.live:
         with usage_errors():
-            return listed(client(source))
+            return listed(client(source), counted)
     return dumped(source, view_of) if source.cluster else None
 
 
 def dumped(source: Source, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
     """Return what `read` returns of the objects of a dump."""
     with usage_errors():
-        return load(Path(source.cluster), read)
+        return load(Path(source.cluster), lambda objects: read(counted(iter(objects))))
 
 
 def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from http import HTTPStatus
 
-from evenkeel.clusters.reading import LOGIN_ADVICE, contents, dumped
+from evenkeel.clusters.reading import LOGIN_ADVICE, contents, counted, dumped
 from evenkeel.clusters.sources import Source
 from evenkeel.scheduler.snapshot import Snapshot, from_objects
 from evenkeel.scheduler.snapshot_changes import without_missing
@@ -22,7 +22,7 @@ def snapshot(source: Source, features: Features) -> Snapshot:
 
 def _live(source: Source, features: Features) -> Snapshot:
     read = contents(source)
-    snapshot = from_objects(read.objects, features)
+    snapshot = from_objects(counted(read.objects), features)
     for kind in WATCHED:
         if why := read.missing.get(kind.name):
             raise UsageError(f"{LIVE_OPTION}: {why}{LOGIN_ADVICE[HTTPStatus.FORBIDDEN]}")

@@ -20,7 +20,6 @@ from evenkeel.clusters import reading, selection, sources
 from evenkeel.clusters.contents import Contents
 from evenkeel.clusters.dump_format import CompressedLines, reduced, write
 from evenkeel.terminal import output
-from evenkeel.terminal.progress import with_count
 from webhook.cli import options
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
     lines, empty = CompressedLines(), True
     try:
-        for obj in with_count(objects, "objects"):
+        for obj in reading.counted(objects):
             lines.add(obj)
             empty = False
     except ValueError as error:

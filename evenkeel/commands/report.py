@@ -38,7 +38,7 @@ from evenkeel.report.waiting_pods import waiting
 from evenkeel.scheduler.profile import Profiles
 from evenkeel.terminal import inputs, output
 from evenkeel.terminal.json_forms import dumped
-from evenkeel.terminal.progress import with_bar, with_count
+from evenkeel.terminal.progress import with_bar
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.admission.decision import Outcome
 from webhook.cli import options
@@ -149,11 +149,11 @@ def _read_report(
     ref: ObjectRef | None,
 ) -> ReportOfCluster:
     """Read the cluster, and report on the workloads that are chosen."""
-    kinds = policies.policy.kinds
+    kinds, is_server = policies.policy.kinds, args.metrics_bind is not None  # whose log has no progress
     inventory = Inventory(kinds)
 
     def through(objects: Iterator[Raw]) -> Iterator[Raw]:
-        for raw in with_count(objects, "objects"):
+        for raw in objects if is_server else reading.counted(objects):
             inventory.add(raw)
             yield raw
 
@@ -185,8 +185,9 @@ def _read_report(
     elif not workloads:
         candidates = [Candidates(workload.ref.namespace, workload.labels) for workload in reporting.workloads]
         none_found = selection.none_found("workload", chosen, candidates, source)
-    reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
-    report = reporting.report(reported, selection.label_of_sums(args))
+    reported = map(reporting.of, workloads)
+    shown = reported if is_server else with_bar(reported, len(workloads), "workloads")
+    report = reporting.report(shown, selection.label_of_sums(args))
     return ReportOfCluster(report, known, inventory, profiles, "" if workloads else none_found)
 
 

@@ -21,6 +21,7 @@ from evenkeel.simulate.outcomes import StepOutcome, run
 from evenkeel.simulate.run import Named, Plan, at_end
 from evenkeel.simulate.state import State
 from evenkeel.simulate.step import REPLACE, UNDO, Step
+from evenkeel.terminal.progress import with_bar
 from webhook.kubernetes.references import ObjectRef
 from webhook.kubernetes.update_strategies import DaemonSetUpdate, DeploymentStrategy
 
@@ -110,7 +111,7 @@ def _helped(
     plan: Plan, seed: int, wanted: int, tried: Iterable[ObjectRef], helps: Callable[[Outcomes, str], bool]
 ) -> list[ObjectRef]:
     helped = list(tried)
-    for number in range(wanted):
+    for number in with_bar(range(wanted), wanted, "runs with a change"):
         if helped:
             of_run = run(plan, seed, number)
             helped = [ref for ref in helped if helps(of_run, str(ref))]

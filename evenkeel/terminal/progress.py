@@ -1,4 +1,4 @@
-"""Shows on a terminal how far a command is, and nothing elsewhere."""
+"""Shows on standard error how far long work is: on a terminal as a text that changes, elsewhere as a line at times."""
 
 from __future__ import annotations
 
@@ -6,87 +6,87 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
-from typing import TextIO, TypeVar
+from math import ceil
+from typing import TypeVar
 
-from evenkeel.terminal import progress_bar
-
-PROGRESS_SECONDS = 0.2  # between two updates
+PROGRESS_SECONDS = 0.2  # between two updates on a terminal
+LINE_SECONDS = 10.0  # between two lines elsewhere, such as in the log of a pipeline
+WIDTH = 30  # of a bar, in characters
+SECONDS_IN_WORDS = 90  # Beyond, minutes are told.
+CLEAR_LINE = "\x1b[K"  # from here to its end
 
 Item = TypeVar("Item")
 Done = Callable[[int], None]
 
 
 def with_count(items: Iterable[Item], what: str) -> Iterator[Item]:
-    """Yield each item.  On a terminal, show how many there are so far."""
-    with _shown(partial(progress_bar.show_count, what=what)) as done:
+    """Yield each item, and show how many there are so far."""
+    with _shown(what) as done:
         yield from _counted(items, done)
 
 
 def with_bar(items: Iterable[Item], total: int, what: str, *, timed: bool = False) -> Iterator[Item]:
-    """Yield each item.  On a terminal, show how many of all there are so far, if `timed` with the time that is left."""
-    begun = time.monotonic()
-
-    def show(stream: TextIO, done: int) -> None:
-        seconds = (time.monotonic() - begun) * (total - done) / done if timed else None
-        progress_bar.show(stream, done, total, what, seconds)
-
-    with _shown(show, total) as done:
+    """Yield each item, and show how many of all there are so far, if `timed` with the time that is left."""
+    with _shown(what, total, timed=timed) as done:
         yield from _counted(items, done)
 
 
 def bar(total: int, what: str) -> AbstractContextManager[Done]:
-    """Return a function to call with the number that is done; on a terminal it shows how many of all that is."""
-    return _shown(partial(progress_bar.show, total=total, what=what), total)
+    """Return a function to call with the number that is done, which shows how many of all that is."""
+    return _shown(what, total)
 
 
 @contextmanager
-def line() -> Iterator[Callable[[str], None]]:
-    """
-    Return a function that shows a text in place of the last one, on a terminal; "" and the end take it away.
-    """
-    stream, shown_at = sys.stderr, 0.0
-
-    def show(text: str) -> None:
-        nonlocal shown_at
-        if text and stream is not None and stream.isatty() and time.monotonic() - shown_at > PROGRESS_SECONDS:
-            progress_bar.show_text(stream, text)
-            shown_at = time.monotonic()
-        elif shown_at and not text:
-            progress_bar.clear(stream)
-            shown_at = 0.0
-
-    try:
-        yield show
-    finally:
-        show("")
-
-
-@contextmanager
-def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Iterator[Done]:
-    stream, shown_at, is_shown = sys.stderr, time.monotonic(), False
-    if stream is None or not stream.isatty():
+def _shown(what: str, total: int | None = None, *, timed: bool = False) -> Iterator[Done]:
+    stream, begun = sys.stderr, time.monotonic()
+    if stream is None:
         yield lambda _: None
         return
+    on_terminal, shown_at, is_shown = stream.isatty(), begun, False
+    pause = PROGRESS_SECONDS if on_terminal else LINE_SECONDS
 
     def done(number: int) -> None:
         nonlocal shown_at, is_shown
+        now = time.monotonic()
         if number == total:
             clear()
-        elif time.monotonic() - shown_at > PROGRESS_SECONDS:
-            show(stream, number)
-            shown_at, is_shown = time.monotonic(), True
+        elif now - shown_at > pause:
+            told = amount(number, total, what, now - begun if timed else None)
+            begin, end = (f"\r{drawn(number, total)}", CLEAR_LINE) if on_terminal else ("evenkeel: ", "\n")
+            print(f"{begin}{told}", end=end, file=stream, flush=True)
+            shown_at, is_shown = now, on_terminal
 
     def clear() -> None:
         nonlocal is_shown
         if is_shown:
-            progress_bar.clear(stream)
+            print(f"\r{CLEAR_LINE}", end="", file=stream, flush=True)
         is_shown = False
 
     try:
         yield done
     finally:
         clear()
+
+
+def amount(done: int, total: int | None, what: str, seconds: float | None = None) -> str:
+    """Return how much is done, such as `3,000 of 10,000 runs, 40 s left` after so many seconds, or `3,000 objects`."""
+    if total is None:
+        return f"{done:,} {what}"
+    left = "" if seconds is None else f", {_time(seconds * (total - done) / done)} left"
+    return f"{done:,} of {total:,} {what}{left}"
+
+
+def _time(seconds: float) -> str:
+    """Return a time such as `40 s` or `3 min`, rounded up."""
+    return f"{ceil(seconds)} s" if seconds <= SECONDS_IN_WORDS else f"{ceil(seconds / 60)} min"
+
+
+def drawn(done: int, total: int | None) -> str:
+    """Return a bar such as `[#########             ] `; nothing if it is not known where it ends."""
+    if not total:
+        return ""
+    filled = WIDTH * done // total
+    return f"[{'#' * filled}{' ' * (WIDTH - filled)}] "
 
 
 def _counted(items: Iterable[Item], done: Done) -> Iterator[Item]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, key_of, namespace, pod, service, workload
+from tests.support.commands import POLICY
 from webhook.cli.main import main
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 
@@ -210,7 +211,7 @@ def test_what_cannot_be_used_is_named_in_one_line(run, api, tmp_path, command, m
     assert not (tmp_path / "a.gz").exists()
 
 
-def test_progress_is_shown_on_a_terminal_only(run, api, monkeypatch):
+def test_progress_is_shown_on_a_terminal_at_once(run, api, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -223,3 +224,24 @@ def test_progress_is_shown_on_a_terminal_only(run, api, monkeypatch):
     assert f"\r{len(OBJECTS)} objects" in shown.getvalue()
     assert shown.getvalue().endswith("\r\x1b[K")
     assert "" == run("dump -o b.gz").err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("dump -o a.gz", "report -A", "report -A -o json", "pending -A", "explain deployment/web -n shop"),
+        *("simulate deployment/web -n shop scale=2", "admit -f web --cluster live", "lint web --cluster live"),
+        "policy check policy --cluster live",
+    ],
+)
+def test_a_command_that_reads_a_cluster_for_long_says_so_elsewhere_too(run, api, monkeypatch, command):
+    monkeypatch.setattr("evenkeel.terminal.progress.LINE_SECONDS", -1.0)
+
+    assert "evenkeel: 3 objects\n" in run(command, web=workload("Deployment"), policy=POLICY).err
+
+
+def test_the_log_of_a_server_has_no_progress(run, api, monkeypatch):
+    monkeypatch.setattr("evenkeel.terminal.progress.LINE_SECONDS", -1.0)
+    monkeypatch.setattr("evenkeel.report.metrics_server.serve", lambda listener, _, make: (listener.close(), make()))
+
+    assert "" == run("report -A --metrics-bind 127.0.0.1:0").err

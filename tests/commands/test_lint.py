@@ -909,7 +909,7 @@ def test_ctrl_c_ends_quietly_and_leaves_no_progress_behind(run, monkeypatch):
     assert Run(130, "", "") == run("a.yaml", a=FINE)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     assert 130 == run(".", a=FINE, b=FINE).code
-    assert terminal.getvalue().endswith("1 of 2 files\r\x1b[K")
+    assert terminal.getvalue().endswith("1 of 2 files\x1b[K\r\x1b[K")
 
 
 def test_it_needs_no_web_server_no_kubernetes_client_and_no_schemas(run):

@@ -20,6 +20,7 @@ from webhook.cluster.discovery import serves_node_pools
 from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, ReportEvent, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_NAMESPACES, Watched
+from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.references import Owner
 from webhook.spread.cluster_view import ClusterView, Controller, Namespace, SnapshotError, read_view_object, view_of
 from webhook.spread.default_selector import SELECTOR_KINDS
@@ -166,12 +167,17 @@ def _missing(view: ClusterView, namespace: str, owner: Owner | None) -> Iterator
         yield BY_KIND[owner.api_version, owner.kind], owner.name
 
 
-def listed(client: Client) -> ClusterView:
-    """List once what the webhook watches of the cluster.  ClusterError if the API server does not answer."""
-    view = view_of(
+def listed(client: Client, through: Callable[[Iterator[Raw]], Iterator[Raw]] = iter) -> ClusterView:
+    """
+    List once what the webhook watches of the cluster; every object goes through `through` as it is read.
+
+    ClusterError if the API server does not answer.
+    """
+    objects = (
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in WATCHED
         for page in pages(client, kind, LIST_SECONDS, decoding.page)
         for raw in page.get("items") or ()
     )
+    view = view_of(through(objects))
     return replace(view, serves_node_pools=serves_node_pools(client))
