@@ -51,6 +51,20 @@ def add_access_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def repeated(args: argparse.Namespace, *more: str) -> tuple[str, ...]:
+    """Return the options with which another command reads the same cluster, and `more`, as far as they are given."""
+    names = ("cluster", "kubeconfig", "context", "scheduler_config", "kubernetes_version", *more)
+    given = [(name, str(getattr(args, name))) for name in names if getattr(args, name)]
+    return tuple(
+        [
+            word
+            for name, value in given
+            if (name, value) != ("cluster", LIVE)
+            for word in (f"--{name.replace('_', '-')}", value)
+        ]
+    )
+
+
 def source(args: argparse.Namespace) -> Source:
     """Return the source of the cluster that the arguments name."""
     if args.cluster == "":

@@ -107,7 +107,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             result = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
             left_out = () if policy is None else _left_out(subject, policy, known)
-            explained.append(result._replace(named=policy is not None, notes=(*result.notes, *left_out)))
+            given = sources.repeated(args, "policy")
+            notes = (*result.notes, *left_out)
+            explained.append(result._replace(named=policy is not None, notes=notes, options=given))
         except UsageError as error:
             errors.append(str(error))
     if args.output == output.JSON and explained:

@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
             *(() if listed.agree == listed.compared else known.assumed),
             *(makers_note(known.snapshot) if listed.groups else ()),
         ),
+        options=sources.repeated(args),
     )
     around = around._replace(notes=output.noted(args, around.notes))
     if args.output == output.JSON:

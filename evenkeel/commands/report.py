@@ -130,7 +130,9 @@ def run(args: argparse.Namespace) -> int:
         keys = {key_of(workload.live) for workload in report.workloads}
         explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
         origin = known_cluster.origin(source, known)
-        print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin, no_workload))
+        about_page = (*notes, *known.assumed)
+        given = sources.repeated(args)
+        print(report_page.html(report, titles, about_page, explained, origin, no_workload, given))
     elif args.output == output.JSON:
         print(dumped(render.as_json(report, titles, (*notes, *filter(None, [no_workload])), shown)))
     else:

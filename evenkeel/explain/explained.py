@@ -50,4 +50,5 @@ class Explained(NamedTuple):
     waiting: Sequence[str] = ()  # names of the Pods of the workload that wait
     pods: int = 0  # of the workload, or its replicas
     reach: str = ""  # which Pods a change of the template reaches; "" where only the kind is known
+    options: Sequence[str] = ()  # with which another command reads the same cluster
     premise: str = ""  # what is assumed of the scheduler, and may change the verdict; printed first

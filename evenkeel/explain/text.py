@@ -64,7 +64,7 @@ def _first_lines(explained: Explained) -> Iterator[TextLine]:
     if explained.waiting:
         number = len(explained.waiting)
         wait = f"{number:,} of {number_of(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
-        command = asking(subject.ref.namespace, explained.waiting[0])
+        command = asking(subject.ref.namespace, explained.waiting[0], explained.options)
         yield Styled(Look.ERROR, wait), f": {first_of(explained.waiting)}; {command} says why"
     yield _headline(explained)
     of_source = unwritten(explained.source, named=explained.named) if explanation.constraints else ()

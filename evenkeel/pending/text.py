@@ -27,6 +27,7 @@ class Surroundings(NamedTuple):
     elsewhere: Mapping[str, int] = {}  # Pods that wait in other namespaces, by namespace
     notes: Sequence[str] = ()
     assumed: Sequence[str] = ()  # of the cluster; printed last
+    options: Sequence[str] = ()  # with which another command reads the same cluster
 
 
 NOTHING_KNOWN = Surroundings()
@@ -48,7 +49,7 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
     yield from around.notes
     for group in listed.groups:
         yield ""
-        yield from _group(group, listed.together)
+        yield from _group(group, listed.together, around.options)
     for why, count in sorted(others.items()):
         yield ""
         more = "more " if number else ""
@@ -63,7 +64,7 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         yield Styled(look, f"{agreeing}, evenkeel computes kube-scheduler's own message{more}.")
 
 
-def _group(group: Group, together: bool) -> Iterator[TextLine]:
+def _group(group: Group, together: bool, options: Sequence[str]) -> Iterator[TextLine]:
     """Yield a group; `together`: its remedy was tried with the Pods of all groups."""
     workload = Styled(Look.NAME, f"{group.workload} in {group.namespace}")
     yield workload, f": {len(group.pods)}: {first_of(group.pods)}"
@@ -84,12 +85,12 @@ def _group(group: Group, together: bool) -> Iterator[TextLine]:
         change = Styled(Look.NAME, group.remedy.change)
         yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
         if group.remedy.where == IN_TEMPLATE and not in_pod:
-            yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0])}"
+            yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0], options)}"
         if made := by_itself(group.remedy):
             yield f"  {made}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
-        yield f"  no change was tried; to try changes: {asking(group.namespace, group.pods[0])}"
+        yield f"  no change was tried; to try changes: {asking(group.namespace, group.pods[0], options)}"
 
 
 def _next_try(group: Group) -> str:

@@ -103,10 +103,14 @@ def patching(ref: ObjectRef, *operations: Mapping[str, object]) -> ClusterEdit:
     return ClusterEdit(command.arguments, (ref.namespace, ref.name), patch=command.patch)
 
 
-def asking(namespace: str, pod: str) -> str:
-    """Return the command that explains a Pod, as a shell reads it; without the Pod if its name is not valid."""
+def asking(namespace: str, pod: str, options: Sequence[str] = ()) -> str:
+    """
+    Return the command that explains a Pod, as a shell reads it; without the Pod if its name is not valid.
+
+    `options`: those that say which cluster it is in.
+    """
     pod_arguments = (f"pod/{pod}", "-n", namespace) if is_subdomain(pod) and is_subdomain(namespace) else ()
-    return join(("evenkeel", "explain", *pod_arguments))
+    return join(("evenkeel", "explain", *pod_arguments, *options))
 
 
 def _is_valid(edit: ClusterEdit) -> bool:

@@ -64,8 +64,13 @@ def html(
     waiting: Mapping[ObjectKey, Sequence[Waiting]],
     origin: Origin,
     no_workload: str = "",
+    options: Sequence[str] = (),
 ) -> str:
-    """Render the page as one file, for a browser; `no_workload`: why the report has none."""
+    """
+    Render the page as one file, for a browser.
+
+    `no_workload`: why the report has none.  `options`: with which another command reads the same cluster.
+    """
     zones = _zones(report)
     skews = [max(spread.skew or 0, spread.constraint.max_skew) for row in report.workloads for spread in row.spreads]
     widest = max(skews, default=0)
@@ -80,7 +85,7 @@ def html(
         tiles=() if no_workload else list(_tiles(report, titles)),
         zones=(zones[:MOST_SHOWN], len(zones[MOST_SHOWN:])),
         curve=_curve(report),
-        causes=_causes(report, waiting, origin.read),
+        causes=_causes(report, waiting, origin.read, options),
         outcomes=_outcomes(report) if titles.policy else (),
         sums=list(policy_sums(report, titles)) if titles.policy else (),
         namespaces=[_namespace(group) for group in report.namespaces] if len(report.namespaces) > 1 else (),
@@ -186,7 +191,7 @@ def _curve(report: Report) -> Curve | None:
 
 
 def _causes(
-    report: Report, waiting: Mapping[ObjectKey, Sequence[Waiting]], now: datetime | None
+    report: Report, waiting: Mapping[ObjectKey, Sequence[Waiting]], now: datetime | None, options: Sequence[str]
 ) -> list[dict[str, object]]:
     """Return the causes for which Pods wait, that of the most Pods first, each with its Pods by workload."""
     by_cause: dict[str, list[tuple[ReportedWorkload, Waiting]]] = {}
@@ -199,13 +204,15 @@ def _causes(
             "cause": cause,
             "pods": number_of(numbers[cause], "Pod"),
             "workloads": first_of(dict.fromkeys(_name(workload) for workload, _ in groups), SHOWN_OTHERS),
-            "groups": [_waiting(workload, group, now) for workload, group in groups],
+            "groups": [_waiting(workload, group, now, options) for workload, group in groups],
         }
         for cause, groups in sorted(by_cause.items(), key=lambda entry: -numbers[entry[0]])
     ]
 
 
-def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -> dict[str, object]:
+def _waiting(
+    workload: ReportedWorkload, group: Waiting, now: datetime | None, options: Sequence[str]
+) -> dict[str, object]:
     others = [name for name in group.names if name != group.subject.ref.name]
     wait = "waits" if len(others) == 1 else "wait"
     row: dict[str, object] = {
@@ -215,7 +222,7 @@ def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -
         if others
         else "",
         "explained": None,
-        "ask": asking(group.subject.ref.namespace, group.subject.ref.name),
+        "ask": asking(group.subject.ref.namespace, group.subject.ref.name, options),
     }
     if group.explanation is not None:
         proposals = [Proposal(remedy) for remedy in group.remedies]

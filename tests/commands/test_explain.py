@@ -726,11 +726,27 @@ def test_of_a_workload_it_says_first_which_pods_wait(run):
     cluster = listed(*NODES, running("a1", owner="StatefulSet/web"), waits, made_by)
     first, second, *_ = explain(run, "statefulset/web", cluster).out.splitlines()
 
-    assert "1 of 3 Pods waits: web-9; evenkeel explain pod/web-9 -n shop says why" == first
+    assert "1 of 3 Pods waits: web-9; evenkeel explain pod/web-9 -n shop --cluster dump says why" == first
     assert second.startswith("The next Pod of StatefulSet shop/web: ")
     assert ["web-9"] == json.loads(explain(run, "statefulset/web -o json", cluster).out)["waiting"]
     assert [] == json.loads(explain(run, "pod/web-9 -o json", cluster).out)["waiting"]
     assert explain(run, "-f new", cluster, new=made_by).out.startswith("The next Pod of StatefulSet shop/web: ")
+
+
+def test_the_next_command_explains_the_pod_in_the_same_cluster_with_the_same_options(run):
+    made_by = workload("StatefulSet", spread())
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
+    cluster = listed(*NODES, running("a1", owner="StatefulSet/web"), waits, made_by)
+    asked = "statefulset/web --kubernetes-version 1.36 --scheduler-config config --policy policy"
+    files = {"config": scheduler(), "policy": POLICY}
+    first = explain(run, asked, cluster, **files).out.splitlines()[0]
+    command = re.search("; evenkeel (explain .*) says why", first)[1]
+
+    assert (
+        "explain pod/web-9 -n shop --cluster dump --scheduler-config config --kubernetes-version 1.36 --policy policy"
+        == (command)
+    )
+    assert run(command, dump=cluster, **files).out.startswith("Pod shop/web-9 (StatefulSet/web) is Pending: ")
 
 
 def test_the_pods_of_a_deployment_are_those_of_its_replica_sets(run):

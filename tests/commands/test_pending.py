@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -53,6 +54,15 @@ def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pe
     assert "1 more Pod waits: not tried yet." in out
     assert "1 more Pod waits: placed by the scheduler volcano." in out
     assert "For 2 of 2 Pods, evenkeel computes kube-scheduler's own message." == out.splitlines()[-1]
+
+
+def test_the_next_command_reads_the_same_cluster(pending):
+    """Only a change in the template helps."""
+    nowhere = waiting("web-1", spec={"nodeSelector": {"no": "node"}}, owner="ReplicaSet/web")
+    out = pending("-n shop --kubernetes-version 1.36", [node("n1"), nowhere]).out
+    (command,) = re.findall("to simulate it: evenkeel (.*)$", out, re.MULTILINE)
+
+    assert "explain pod/web-1 -n shop --cluster dump --kubernetes-version 1.36" == command
 
 
 def test_where_a_pod_waits_it_says_who_makes_nodes(pending):

