@@ -22,13 +22,14 @@ from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.explain import as_json, text
 from evenkeel.explain.explained import Explained, Proposal
-from evenkeel.objects.pod_object import priority_of
+from evenkeel.objects.pod_object import priority_of, read_pod
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
 from evenkeel.pending.groups import helped, is_stuck
 from evenkeel.placement.contradiction import contradiction
 from evenkeel.placement.created_pods import read_creation
-from evenkeel.placement.explanation import explain
-from evenkeel.placement.inferred_defaults import DefaultsOf
+from evenkeel.placement.explanation import explain, unjudged
+from evenkeel.placement.gaps import PLACEMENT
+from evenkeel.placement.inferred_defaults import DefaultsOf, newest_pods
 from evenkeel.placement.kubectl_commands import Command, Template, commands, deleting, read_template
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.obstacles import kept_room, obstacles
@@ -40,6 +41,7 @@ from evenkeel.placement.subject import (
     alone,
     attempt,
     foreign,
+    ignoring_placer,
     next_replica,
     of_new_pod,
     of_pod,
@@ -103,9 +105,11 @@ def run(args: argparse.Namespace) -> int:
     known = known._replace(notes=output.noted(args, known.notes))
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
     explained = list[Explained]()
+    newest = {} if all(subject.exists for subject in subjects) else newest_pods(map(read_pod, known.pods), known.others)
     for subject in subjects:
         try:
-            result = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
+            placer = ignoring_placer(subject, newest, known.snapshot.nodes)
+            result = _explained(subject, known, defaults, profiles, kinds, bool(args.filename), placer)
             left_out = () if policy is None else _left_out(subject, policy, known)
             given = sources.repeated(args, "policy")
             notes = (*result.notes, *left_out)
@@ -119,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n\n".join(text.text(result, now, style, patch=args.patch) for result in explained))
     if errors:
         raise UsageError("\n".join(errors))
-    if not all(result.explanation.feasibility.feasible for result in explained):
+    if not all(result.explanation.feasibility.feasible or result.placer for result in explained):
         return 1
     return NOT_JUDGED_CODE if any(result.explanation.gaps for result in explained) else 0
 
@@ -199,6 +203,7 @@ def _explained(
     profiles: Profiles,
     kinds: Kinds,
     in_file: bool,
+    placer: str,  # what places the Pod and ignores its constraints; else ""
 ) -> Explained:
     snapshot = alone(subject, known.snapshot, known.features)
     tried = attempt(
@@ -206,6 +211,9 @@ def _explained(
     )
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
+    if placer:
+        explanation = unjudged(tried.cycle, f"{PLACEMENT}{placer}")
+        return Explained(subject, explanation, tried.source, (), known.notes, placer=placer)
     explanation = explain(tried.cycle, subject.unmodelled)
     fixes: tuple[Remedy, ...] = ()
     changed = changed_since(subject, known.others)

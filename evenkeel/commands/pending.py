@@ -30,7 +30,7 @@ from evenkeel.scheduler.profile import Profiles
 from evenkeel.terminal import inputs, output
 from evenkeel.terminal.style import Look, Styled, add_color_argument, style_of
 from webhook.cli import options
-from webhook.findings.wording import begun, number_of
+from webhook.findings.wording import begun, ignores_constraints, number_of
 from webhook.kubernetes.fields import Raw, texts_at
 
 
@@ -114,6 +114,8 @@ def _waits(pod: Raw) -> bool:
 
 def _other_reason(subject: PlacementSubject, profiles: Profiles) -> str:
     """Return why a Pod waits that kube-scheduler has not refused."""
+    if subject.ignored_by:
+        return ignores_constraints(subject.ignored_by, "such Pods")
     if subject.scheduler not in profiles:
         return f"placed by the scheduler {subject.scheduler}"
     return subject.verdict.reason or "not tried yet"

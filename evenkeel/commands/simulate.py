@@ -32,10 +32,12 @@ from evenkeel.clusters.known_cluster import Known
 from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.clusters.selection import Selection
 from evenkeel.explain.as_json import command_json
+from evenkeel.objects.pod_object import read_pod
+from evenkeel.placement.inferred_defaults import newest_pods
 from evenkeel.placement.kubectl_commands import commands
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.pod_defaults import defaults_in_force
-from evenkeel.placement.subject import next_replica
+from evenkeel.placement.subject import ignoring_placer, next_replica
 from evenkeel.scheduler.preemption import LOWEST_PRIORITY
 from evenkeel.scheduler.profile import Profiles
 from evenkeel.simulate import text as render
@@ -53,6 +55,7 @@ from evenkeel.terminal import inputs, output, progress
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
 from webhook.cli.usage import UsageError, not_among
+from webhook.findings.wording import ignores_constraints
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.labels import labels_in
@@ -151,14 +154,14 @@ def run(args: argparse.Namespace) -> int:
     if unchanged_refs and not steps:  # Steps are simulated also of workloads that the files do not change.
         unchanged_notes = [render.unchanged(len(unchanged_refs))]
         raws = [raw for raw in raws if ObjectRef.of(raw) not in unchanged_refs]
-    if unchanged_notes and not raws:
-        version = f"1.{known.features.minor}"
-        nothing = Simulation(
-            kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=tuple(unchanged_notes)
-        )
-        print(
-            render.as_json(nothing) if args.output == output.JSON else render.nothing_changes(len(unchanged_refs), gaps)
-        )
+    left_out = dict(_placed_otherwise(raws, known, kinds))
+    gaps += left_out.values()
+    raws = [raw for raw in raws if str(ObjectRef.of(raw)) not in left_out]
+    if (unchanged_notes or left_out) and not raws:
+        version, not_judged, unchanged = f"1.{known.features.minor}", tuple(gaps), tuple(unchanged_notes)
+        nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=not_judged, notes=unchanged)
+        as_json = args.output == output.JSON
+        print(render.as_json(nothing) if as_json else render.nothing_changes(unchanged, gaps))
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
     plan_inputs = _PlanInputs(args, steps, kinds, policy, profiles, applied_keys)
     planned = _planned(plan_inputs, raws, known)
@@ -227,6 +230,15 @@ class _PlanInputs(NamedTuple):
     policy: Policy | None
     profiles: Profiles
     applied: Set[ObjectKey]  # the workloads that come from files
+
+
+def _placed_otherwise(raws: Sequence[Raw], known: Known, kinds: Kinds) -> Iterator[tuple[str, str]]:
+    """Yield the workloads whose Pods something else than kube-scheduler places, with what is not judged."""
+    newest = newest_pods(map(read_pod, known.pods), known.others)
+    for raw in raws:
+        for subject in next_replica(raw, known.others, kinds):
+            if placer := ignoring_placer(subject, newest, known.snapshot.nodes):
+                yield str(subject.ref), f"{subject.ref} ({ignores_constraints(placer)})"
 
 
 def _selected_workloads(

@@ -17,6 +17,7 @@ from evenkeel.placement.node_makers import by_itself
 from evenkeel.simulate.rollout_check import Rollout
 from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.json_forms import dumped, fields, form, ref_json
+from webhook.findings.wording import ignores_constraints
 
 
 def as_json(explained: Explained) -> dict[str, object]:
@@ -28,6 +29,7 @@ def as_json(explained: Explained) -> dict[str, object]:
         **fields(subject, "api_group", "workload", "phase", "node"),
         "remarks": [
             *filter(None, [explained.premise]),
+            *([f"{ignores_constraints(explained.placer, 'it')}."] if explained.placer else ()),
             *subject.remarks,
             *nomination(explanation),
             *explained.notes,
@@ -38,7 +40,9 @@ def as_json(explained: Explained) -> dict[str, object]:
         "message": explanation.message,
         "schedulerMessage": subject.verdict.message,
         "schedulerTime": subject.verdict.time,
-        "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.states_cause else None,
+        "agrees": explanation.agrees(subject.verdict.message)
+        if subject.verdict.states_cause and not explained.placer
+        else None,
         "remedies": [
             {
                 **fields(proposal.remedy, "change", "where", "nodes", "last_resort", "loses_data"),

@@ -28,7 +28,7 @@ from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_I
 from evenkeel.scheduler.pod_counts import FINISHED
 from evenkeel.simulate.constraint_words import unwritten
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine
-from webhook.findings.wording import constraint_names, first_of, number_of
+from webhook.findings.wording import constraint_names, first_of, ignores_constraints, number_of
 
 # upstream: scheduling_queue.go:DefaultPodMaxInUnschedulablePodsDuration (v1.37), looked at every 30 seconds
 TRIED_AGAIN = (
@@ -48,6 +48,11 @@ def text(explained: Explained, now: datetime | None, style: Style = UNCOLOURED, 
 
 def _lines(explained: Explained, now: datetime | None, patch: bool) -> Iterator[TextLine]:
     yield from _first_lines(explained)
+    if explained.placer:
+        yield from (
+            f"  Its condition PodScheduled: {said}" for said in filter(None, [explained.subject.verdict.message])
+        )
+        return
     for paragraph in _paragraphs(explained, now, patch):
         lines = list(paragraph)
         if lines:
@@ -127,6 +132,12 @@ def headline(explained: Explained) -> str:
 def _headline(explained: Explained) -> tuple[str, ...]:
     """Return which Pod it is, and how many nodes take it, in parts."""
     subject, explanation = explained.subject, explained.explanation
+    if explained.placer:
+        made_by = f" ({subject.workload})" if subject.workload else ""
+        where = f"{made_by} is {f'on node {subject.node}' if subject.node else subject.phase}" if subject.exists else ""
+        next_of = "" if subject.is_pod else "The next Pod of "
+        name, ignores = Styled(Look.NAME, str(subject.ref)), ignores_constraints(explained.placer, "it")
+        return next_of, name, f"{where}: not judged, because {ignores}."
     passing = explanation.feasibility.feasible.bit_count()
     preemption = explanation.preemption
     helped = preemption is not None and preemption.helps and not (subject.node or subject.pod.terminating)

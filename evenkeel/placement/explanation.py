@@ -17,6 +17,7 @@ from evenkeel.placement.variants import first_key
 from evenkeel.scheduler.framework import Feasibility, Framework, message, total
 from evenkeel.scheduler.preemption import Preemption, messages, preempt
 from evenkeel.scheduler.profile import Cycle
+from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_soft
 from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
@@ -118,6 +119,12 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
         preemption,
         closed_nodes(cycle, feasibility),
     )
+
+
+def unjudged(cycle: Cycle, gap: str) -> Explanation:
+    """Return an explanation in which nothing is computed, and so without nodes and constraints, because of a gap."""
+    cycle = replace(cycle, constraints=(), snapshot=Snapshot())
+    return Explanation(cycle, Framework(cycle).feasibility(), (), ("",), {}, {}, (gap,))
 
 
 def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: NodeSet) -> ConstraintExplained:

@@ -18,6 +18,7 @@ from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.labels import Labels
 
 RESOURCE_CLAIMS, GROUP = "dynamic resources", "its scheduling group"
+PLACEMENT = "placement by "  # before what ignores constraints
 LABELS_OF_NAMESPACES = "labels of namespaces"
 DEVICES, NOMINATED = "devices of DeviceClasses", "nominated Pods"
 DISRUPTION_BUDGETS, CHOICE = "PodDisruptionBudgets", "the choice of Pods to preempt"
@@ -37,7 +38,7 @@ def in_words(gaps: Sequence[str]) -> str:
     *others, last = gaps
     if others:
         return f"{', '.join(others)} and {last} are not judged"
-    single = last in SINGLE or last.startswith(A_PLUGIN)
+    single = last in SINGLE or last.startswith((A_PLUGIN, PLACEMENT))
     return f"{last} {'is' if single else 'are'} not judged"
 
 

@@ -17,6 +17,15 @@ def none_given(subject: PlacementSubject) -> None:
     """Give a Pod without constraints only those of kube-scheduler."""
 
 
+def newest_pods(pods: Iterable[PodObject], others: Mapping[ObjectKey, Raw]) -> Mapping[ObjectKey, PodObject]:
+    """Return the newest Pod of each workload; `others` holds what owns Pods."""
+    newest: dict[ObjectKey, PodObject] = {}
+    for pod in pods:
+        if (maker := maker_of(pod, others)) is not None:
+            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=lambda candidate: candidate.age)
+    return newest
+
+
 def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> DefaultsOf:
     """
     Return a function that gives the next Pod of a workload the constraints that evenkeel gave its newest Pod.
@@ -24,10 +33,7 @@ def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> Defa
     That is the best guess at the policy in force.  They have no selectors.  None if the workload has no Pod, its newest
     Pod was given none, or nothing made the Pod.  `others` holds what owns Pods.
     """
-    newest: dict[ObjectKey, PodObject] = {}
-    for pod in map(read_pod, pods):
-        if (maker := maker_of(pod, others)) is not None:
-            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=lambda candidate: candidate.age)
+    newest = newest_pods(map(read_pod, pods), others)
 
     def defaults_of(subject: PlacementSubject) -> list[dict[str, object]] | None:
         pod = newest.get(subject.made_by.key) if subject.made_by is not None else None

@@ -27,6 +27,7 @@ from evenkeel.placement.gaps import used_by
 from evenkeel.scheduler.incoming import read_incoming_pod
 from evenkeel.scheduler.pod_counts import FINISHED, BoundPod
 from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
+from evenkeel.scheduler.scheduler_nodes import SchedulerNodes
 from evenkeel.scheduler.snapshot import Snapshot, read_object
 from evenkeel.scheduler.snapshot_changes import without_pod
 from evenkeel.scheduler.storage import NO_STORAGE, Claim, Storage
@@ -35,12 +36,14 @@ from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldError, FieldPath, Raw, as_list, as_mapping
 from webhook.kubernetes.kinds import CONSTRAINTS_PATH, KINDS, Kinds
 from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.names import FARGATE_SCHEDULER
 from webhook.kubernetes.reader import Reader
 from webhook.kubernetes.references import ObjectKey, ObjectRef, Owner, owner_of
-from webhook.kubernetes.workload import Workload, parse_workloads
+from webhook.kubernetes.workload import BY_FARGATE, Workload, ignoring, parse_workloads
 from webhook.spread.constraint import read_constraints
 from webhook.spread.default_constraints import SYSTEM_DEFAULTS, constraints_in_force
 from webhook.spread.default_selector import default_selector
+from webhook.spread.known_taints import FARGATE
 from webhook.spread.validation import in_one_line, validate
 
 UNSCHEDULABLE_REASON = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
@@ -64,6 +67,7 @@ class PlacementSubject:
     path: FieldPath = ()  # Where the Pod is in its object: the path of the template, () in a Pod.
     refusals: tuple[FieldError, ...] = ()  # Why kube-apiserver would not create it.
     claims: tuple[Raw, ...] = ()  # Those that controllers make for it, if they do not exist.
+    ignored_by: str = ""  # What places it and ignores its constraints, as far as it says so itself; else "".
 
     @property
     def raw(self) -> Raw:
@@ -104,9 +108,10 @@ def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
         made_by=maker_of(pod, others),
         phase=pod.phase or "Pending",
         node=pod.node,
-        verdict=pod.scheduled_condition,
+        verdict=(verdict := pod.scheduled_condition),
         remarks=tuple(_remarks(pod)),
         unmodelled=tuple(used_by(pod.spec)),
+        ignored_by=ignoring(pod.annotations, pod.spec, tried=verdict.reason == UNSCHEDULABLE_REASON),
     )
 
 
@@ -135,6 +140,25 @@ def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
     if subject.scheduler in profiles:
         return ()
     return (f'The scheduler "{subject.scheduler}" places it. This answer is what kube-scheduler would do.',)
+
+
+def ignoring_placer(subject: PlacementSubject, newest: Mapping[ObjectKey, PodObject], nodes: SchedulerNodes) -> str:
+    """
+    Return what places a Pod and ignores its constraints; "" if they count, as far as is known.
+
+    EKS sends Pods to Fargate that their template does not send there: the newest Pod of the workload tells.
+    """
+    of_workload = newest.get(subject.made_by.key) if subject.made_by is not None else None
+    telling = subject.pod if subject.exists else of_workload
+    return subject.ignored_by or (BY_FARGATE if runs_on_fargate(telling, nodes) else "")
+
+
+def runs_on_fargate(pod: PodObject | None, nodes: SchedulerNodes) -> bool:
+    """Return whether a Pod of the cluster is for Fargate, or on one of its nodes."""
+    if pod is None or pod.scheduler_name == FARGATE_SCHEDULER:
+        return pod is not None
+    key, value = FARGATE
+    return bool(pod.node and nodes.named((pod.node,)) & nodes.domains(key).get(value, 0))
 
 
 def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> Snapshot:
@@ -176,6 +200,7 @@ def next_replica(
                 path=workload.path[:-2],
                 refusals=created_pod.errors,
                 claims=(*_claims_of(workload_object), *ephemeral_claims(created_pod.raw)),
+                ignored_by=ignoring(pod.annotations, pod.spec, tried=False),
             )
         )
     return tuple(subjects)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.claims import ClaimReach, Pins
 from evenkeel.placement.created_pods import BARE_CREATION, PodCreation
-from evenkeel.placement.subject import FROM_SCHEDULER, POLICY
+from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, runs_on_fargate
 from evenkeel.report.idle_constraints import why_idle
 from evenkeel.report.impact import Impact, impact
 from evenkeel.report.inventory import Inventory, LiveWorkload, by_name
@@ -33,7 +33,7 @@ from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import as_list
 from webhook.kubernetes.names import ZONE
 from webhook.kubernetes.references import Scaling
-from webhook.kubernetes.workload import Workload, parse_workloads, scaling_of
+from webhook.kubernetes.workload import BY_FARGATE, Workload, parse_workloads, scaling_of
 from webhook.policy.policy import Policy
 from webhook.spread.cluster_view import ClusterView
 
@@ -67,6 +67,7 @@ class ReportedWorkload:
     impact: Impact  # of the policy
     was: Impact | None  # of the policy to compare with
     foreign: str = ""  # the scheduler that places its Pods; "" if a profile of it is known
+    placer: str = ""  # what places its Pods and ignores their constraints, so that no spread is judged; else ""
     scaling: Scaling | None = None  # the bounds of its autoscalers
     at_most: tuple[Finding, ...] = ()  # further findings if an autoscaler gives it the most replicas
     pinned: Mapping[str, ClaimReach] = field(default_factory=dict)  # claims that pin its Pods, by name
@@ -188,7 +189,12 @@ class Reporting:
         next_pods = made_pods(live, policy.kinds, self._features)
         now = self._impact(live, next_pods, policy)
         was = self._impact(live, next_pods, compare) if compare is not None else None
-        judged, spreads = self._judged(live, next_pods), tuple(self._spreads(live, next_pods, now, was))
+        judged = self._judged(live, next_pods)
+        placer = next((workload.ignored_by for workload in judged if workload.ignored_by), "")
+        if not placer and runs_on_fargate(live.newest, self._snapshot.nodes):
+            placer = BY_FARGATE
+        judged = [replace(workload, ignored_by=placer) for workload in judged] if placer else judged
+        spreads = () if placer else tuple(self._spreads(live, next_pods, now, was))
         findings = self._findings(judged)
         return ReportedWorkload(
             live,
@@ -200,6 +206,7 @@ class Reporting:
             impact=now,
             was=was,
             foreign=self._foreign(next_pods),
+            placer=placer,
             scaling=judged[0].scaling if judged else None,
             at_most=self._at_most(judged, findings),
             pinned=self._pins.of(live.ref.namespace, live.claims),

@@ -15,7 +15,15 @@ from evenkeel.terminal.json_forms import fields, finding_json, form
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, range_of, shown_name
+from webhook.findings.wording import (
+    NAME_LIMIT,
+    first_of,
+    ignores_constraints,
+    number_of,
+    one_line,
+    range_of,
+    shown_name,
+)
 from webhook.kubernetes.references import Scaling
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER
 from webhook.spread.constraint import HARD
@@ -282,8 +290,8 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
 
 
 def _findings(workload: ReportedWorkload) -> Iterator[str]:
-    if workload.foreign:
-        yield foreign_words(workload)
+    if words := foreign_words(workload):
+        yield words
     yield from _by_severity(workload.findings)
     if workload.scaling is not None:
         yield autoscaled(workload.scaling)
@@ -307,7 +315,9 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def foreign_words(workload: ReportedWorkload) -> str:
-    """Return in words that no profile is known of the scheduler that places its Pods; "" if one is."""
+    """Return in words that something else than a known profile of kube-scheduler places its Pods; else ""."""
+    if workload.placer:
+        return ignores_constraints(workload.placer)
     name = one_line(workload.foreign, NAME_COLUMN)
     return f"placed by the scheduler {name}, whose profile is not known" if name else ""
 
@@ -457,6 +467,7 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "zones": None if loss is None else dict(loss.zones),
         **_largest_json(loss),
         "foreignScheduler": workload.foreign or None,
+        "constraintsIgnoredBy": workload.placer or None,
         "pinned": {
             name: {"topologyKey": reach.key, "domains": reach.domains} for name, reach in workload.pinned.items()
         },

@@ -13,11 +13,19 @@ from typing import NamedTuple
 from evenkeel.pending.groups import most_tried
 from evenkeel.placement.explanation import Explanation, explain
 from evenkeel.placement.remedies import Remedy, remedies
-from evenkeel.placement.subject import PlacementSubject, attempt, attempt_likeness, foreign, of_pod
+from evenkeel.placement.subject import (
+    PlacementSubject,
+    attempt,
+    attempt_likeness,
+    foreign,
+    ignoring_placer,
+    of_pod,
+)
 from evenkeel.placement.successors import changed_since, made_again, with_successors
 from evenkeel.report.inventory import Inventory
 from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from evenkeel.scheduler.snapshot import Snapshot
+from webhook.findings.wording import ignores_constraints
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.references import ObjectKey
@@ -83,6 +91,9 @@ def _explained(
     profiles: Profiles,
 ) -> Waiting:
     """Return the group with its explanation, and with the changes that help; none if `tried_on` is empty."""
+    if placer := ignoring_placer(group.subject, {}, snapshot.nodes):
+        remarks = (f"{ignores_constraints(placer, 'it')}.", *group.subject.remarks)
+        return group._replace(subject=replace(group.subject, remarks=remarks))
     profile = profiles.get(group.subject.scheduler, USUAL_PROFILE)
     attempted = attempt(group.subject, snapshot, features, profile=profile)
     explanation = explain(attempted.cycle, group.subject.unmodelled)

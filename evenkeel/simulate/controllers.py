@@ -20,8 +20,9 @@ from evenkeel.objects.pod_templates import (
 )
 from evenkeel.objects.workload_object import WorkloadObject, read_workload_object
 from evenkeel.placement.created_pods import read_creation
-from evenkeel.placement.inferred_defaults import DefaultsOf
-from evenkeel.placement.subject import PlacementSubject, attempt, likeness, next_replica, of_pod
+from evenkeel.placement.gaps import PLACEMENT
+from evenkeel.placement.inferred_defaults import DefaultsOf, newest_pods
+from evenkeel.placement.subject import PlacementSubject, attempt, ignoring_placer, likeness, next_replica, of_pod
 from evenkeel.scheduler.preemption import LOWEST_PRIORITY
 from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
 from evenkeel.scheduler.snapshot import Snapshot
@@ -30,6 +31,7 @@ from evenkeel.simulate.bound_claims import VolumeTemplates, read_volume_template
 from evenkeel.simulate.pod import Maker, PodClass
 from evenkeel.simulate.revisions import Revisions, read_daemon_revisions, read_revisions
 from evenkeel.simulate.step import StepError
+from webhook.findings.wording import ignores_constraints
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.kinds import APPS, BATCH, CORE, Kinds
@@ -89,6 +91,7 @@ class Makers:
         self._makers: dict[ObjectKey, Maker] = {}
         self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
         self.errors: dict[str, None] = {}
+        self._newest = newest_pods(self.pods, cluster.others)
         self.controllers = [Controllers(raw, self) for raw in named]
         # By the key of what owns the Pods: the workload, or each ReplicaSet of a Deployment.
         self.of_set = {key: controllers for controllers in self.controllers for key in controllers.revisions}
@@ -113,15 +116,16 @@ class Makers:
     def pod_class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
         profile_or_usual = profile or USUAL_PROFILE
+        placer = ignoring_placer(subject, self._newest, self.snapshot.nodes)
         tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), profile_or_usual)
         of_class = PodClass(
             tried.cycle.pod,
-            tuple(tried.cycle.constraints),
+            () if placer else tuple(tried.cycle.constraints),
             tried.cycle.system_defaults,
             profile_or_usual,
-            waits=_waits(subject.pod, subject.scheduler if profile is None else ""),
+            waits=_waits(subject.pod, subject.scheduler if profile is None else "", placer),
             tolerations=read_limited_tolerations(subject.pod.spec),
-            unmodelled=subject.unmodelled,
+            unmodelled=(*subject.unmodelled, *([f"{PLACEMENT}{placer}"] if placer else ())),
             source=tried.source,
             gone_at_once=subject.pod.gone_at_once,
         )
@@ -280,12 +284,15 @@ class Controllers:
         return -1 if pod.owner is None else self.revisions.get(pod.owner.key(pod.namespace), -1)
 
 
-def _waits(pod: PodObject, scheduler: str) -> str:
+def _waits(pod: PodObject, scheduler: str, placer: str) -> str:
     """
     Return why kube-scheduler does not look at a Pod; "" if it does.
 
     `scheduler`: the name of the scheduler, if no profile of it is known; else "".
+    `placer`: what places it and ignores its constraints; else "".
     """
+    if placer:
+        return f"{ignores_constraints(placer, 'such Pods')}; not simulated"
     if scheduler:
         return f'the scheduler "{scheduler}" places it, which is not simulated'
     return "it has scheduling gates" if pod.scheduling_gates else ""

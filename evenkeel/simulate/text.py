@@ -168,9 +168,9 @@ def unchanged(number: int) -> str:
     return f"{left_out} (environment, commands and most annotations are not compared)."
 
 
-def nothing_changes(number: int, not_judged: Sequence[str]) -> str:
-    """Return that there is nothing to simulate, and what of the files was not judged."""
-    return "\n".join([f"{unchanged(number)} Nothing is rolled out.", *gaps_in_words(not_judged)])
+def nothing_changes(unchanged_notes: Sequence[str], not_judged: Sequence[str]) -> str:
+    """Return that there is nothing to simulate, and what was not judged."""
+    return "\n".join([" ".join((*unchanged_notes, "Nothing is rolled out.")), *gaps_in_words(not_judged)])
 
 
 def _step(step: Step, result: StepResult) -> Iterator[TextLine]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import HOSTNAME, ZONE, pod, service, workload
+from tests.support.build import HOSTNAME, ZONE, owned_by, pod, service, workload
 from tests.support.placing import node, requesting, spread
 
 OF_AKS = {"labels": {"kubernetes.azure.com/cluster": "MC_a"}}
@@ -78,3 +78,157 @@ def test_pending_assumes_the_same_of_aks(ask):
 
     noted = [json.loads(ask("pending", *ON_AKS, waiting, options=version).out)["notes"] for waiting in (bare, own)]
     assert [True, False] == [any(note.startswith(ASSUMED) for note in notes) for notes in noted]
+
+
+FARGATE = "eks.amazonaws.com/compute-type"
+ON_FARGATE = [
+    node(
+        f"f{i}", "a", labels={FARGATE: "fargate"}, taints=[{"key": FARGATE, "value": "fargate", "effect": "NoSchedule"}]
+    )
+    for i in (1, 2)
+]
+TOPOLOGY = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+GATED = {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]}
+EKS, KUEUE = "EKS Fargate", "Kueue's topology-aware scheduling"
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes: none"}
+
+
+def of_web(name="web-1", node_name=None, conditions=(), spec=None, day=2, owner="Deployment/web", **metadata):
+    """A Pod of the Deployment web, which owns it by itself, made on a day."""
+    on = {"nodeName": node_name} if node_name else {}
+    whole = {"containers": requesting(), **on, **(spec or {})}
+    metadata |= {"uid": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z", **owned_by(owner)}
+    raw = pod(spread(), name=name, namespace="shop", spec=whole, **metadata)
+    return raw | {"status": {"phase": "Running" if node_name else "Pending", "conditions": list(conditions)}}
+
+
+def web(spec=None, **template):
+    """The Deployment web, with a hard constraint."""
+    made = workload("Deployment", spread(), template=template, name="web", namespace="shop")
+    made["spec"]["template"]["spec"] |= {"containers": requesting(), **(spec or {})}
+    return made
+
+
+CASES = {
+    "a template for Fargate": ("deployment/web", EKS, [web({"schedulerName": "fargate-scheduler"})]),
+    "a template that EKS sends to Fargate": (
+        "deployment/web",
+        EKS,
+        [web(), of_web("web-0", "other"), of_web(spec={"schedulerName": "fargate-scheduler"})],
+    ),
+    "a template whose newest Pod is on Fargate": ("deployment/web", EKS, [web(), of_web(node_name="f1")]),
+    "a Pod for Fargate": ("pod/web-1", EKS, [of_web(spec={"schedulerName": "fargate-scheduler"})]),
+    "a Pod on Fargate": ("pod/web-1", EKS, [of_web(node_name="f1")]),
+    "a template for Kueue": ("deployment/web", KUEUE, [web(annotations=TOPOLOGY)]),
+    "a template with Kueue's gate": ("deployment/web", KUEUE, [web(GATED)]),
+    "a Pod that waits for Kueue": ("pod/web-1", KUEUE, [of_web(spec=GATED)]),
+    "a Pod that Kueue places": ("pod/web-1", KUEUE, [of_web(annotations=TOPOLOGY)]),
+}
+HEEDED = {
+    "a Pod that kube-scheduler refuses where Kueue wants it": (
+        "pod/web-1",
+        [of_web(annotations=TOPOLOGY, conditions=[UNSCHEDULABLE])],
+    ),
+    "a Pod of another gate": ("pod/web-1", [of_web(spec={"schedulingGates": [{"name": "example.com/quota"}]})]),
+    "a Pod beside Fargate": ("pod/web-1", [of_web(node_name="a1")]),
+    "a template whose newest Pod is not on Fargate": (
+        "deployment/web",
+        [web(), of_web("web-0", "f1", day=1), of_web("web-1", "a1")],
+    ),
+    "a template with another annotation": ("deployment/web", [web(annotations={"kueue.x-k8s.io/workload": "a"})]),
+}
+OF_EKS = [*ON_FARGATE, node("a1", "a"), node("b1", "b")]
+
+
+@pytest.mark.parametrize(("name", "placer", "objects"), CASES.values(), ids=CASES)
+def test_no_placement_is_computed_where_constraints_are_ignored(ask, name, placer, objects):
+    in_text, done = (ask(f"explain {name}", *OF_EKS, *objects, options=option) for option in ("", "-o json"))
+    answer = json.loads(done.out)
+
+    assert (3, 3) == (in_text.code, done.code)
+    assert ([], {}, "", None, []) == tuple(
+        answer[member] for member in ("constraints", "nodes", "message", "agrees", "remedies")
+    )
+    assert [f"placement by {placer}"] == answer["notJudged"]
+    assert f"not judged, because {placer} places it, and ignores constraints." in in_text.out.splitlines()[0]
+    assert "passes" not in in_text.out
+
+
+@pytest.mark.parametrize(("name", "objects"), HEEDED.values(), ids=HEEDED)
+def test_a_placement_is_computed_where_kube_scheduler_decides(ask, name, objects):
+    answer = json.loads(ask(f"explain {name} -o json", *OF_EKS, *objects).out)
+
+    assert (1, len(OF_EKS), []) == (len(answer["constraints"]), len(answer["nodes"]), answer["notJudged"])
+
+
+@pytest.mark.parametrize("case", ["a template whose newest Pod is on Fargate", "a template for Kueue"])
+def test_report_judges_no_spread_that_is_ignored(ask, case):
+    _, placer, objects = CASES[case]
+    uneven = [of_web(f"old-{i}", "a1", day=1) for i in range(3)]
+    in_text, done = (ask("report", *OF_EKS, *objects, *uneven, options=option) for option in ("", "-o json"))
+    (found,) = json.loads(done.out)["workloads"]
+
+    assert ([], placer) == (found["constraints"], found["constraintsIgnoredBy"])
+    assert "single-domain" not in {finding["rule"] for finding in found["findings"]}
+    assert f"      {placer} places its Pods, and ignores constraints" in in_text.out.splitlines()
+    (heeded,) = json.loads(ask("report -o json", *OF_EKS, web(), *uneven).out)["workloads"]
+    assert (1, None) == (len(heeded["constraints"]), heeded["constraintsIgnoredBy"])
+
+
+def test_the_page_of_a_report_does_not_say_why_such_a_pod_waits(ask):
+    page = ask("report -o html", *OF_EKS, web(), of_web(spec={"schedulerName": "fargate-scheduler"})).out
+
+    assert "EKS Fargate places it, and ignores constraints." in page
+    assert "untolerated" not in page
+
+
+@pytest.mark.parametrize("case", ["a template for Fargate", "a template that EKS sends to Fargate"])
+def test_simulate_rolls_out_no_such_workload(ask, case):
+    _, placer, objects = CASES[case]
+    alone = json.loads(ask("simulate rollout deployment/web -o json", *OF_EKS, *objects).out)
+    other = workload("Deployment", spread(), name="other", namespace="shop")
+    other["spec"]["template"]["spec"] |= {"containers": requesting()}
+    both = json.loads(ask("simulate rollout -o json", *OF_EKS, *objects, other).out)
+
+    not_judged = [f"Deployment shop/web ({placer} places its Pods, and ignores constraints)"]
+    assert ([], not_judged) == (alone["steps"], alone["notJudged"])
+    assert not_judged[0] in both["notJudged"]
+    assert ["Deployment/other"] == [found["workload"] for step in both["steps"] for found in step["workloads"]]
+    assert 1 == ask("simulate rollout deployment/web --fail-on not-judged", *OF_EKS, *objects).code
+
+
+def test_simulate_says_of_evicted_pods_who_places_them(ask):
+    made = workload("ReplicaSet", spread(), spec={"replicas": 1}, uid="u1")
+    evicted = of_web(node_name="f1", owner="ReplicaSet/web")
+    done = json.loads(ask("simulate drain f1 -o json", *OF_EKS, made, evicted).out)
+    (found,) = done["steps"][0]["workloads"]
+
+    assert ["EKS Fargate places such Pods, and ignores constraints; not simulated"] == [*found["reasons"]]
+    assert [] == found["constraints"]
+    assert "placement by EKS Fargate" in done["notJudged"]
+
+
+def test_pending_says_who_places_pods_that_it_does_not_judge(ask):
+    gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": ""}
+    waiting = [
+        of_web("web-1", spec={"schedulerName": "fargate-scheduler"}),
+        of_web("web-2", spec=GATED, conditions=[gated]),
+    ]
+    answer = json.loads(ask("pending -o json", *OF_EKS, *waiting).out)
+
+    assert [] == answer["groups"]
+    assert {f"{placer} places such Pods, and ignores constraints": 1 for placer in (EKS, KUEUE)} == answer["others"]
+
+
+@pytest.mark.parametrize(
+    ("made", "placer"),
+    [(web({"schedulerName": "fargate-scheduler"}), EKS), (web(annotations=TOPOLOGY), KUEUE), (web(GATED), KUEUE)],
+)
+@pytest.mark.parametrize("options", ["", "--cluster dump"])
+def test_lint_runs_no_rule_of_nodes_on_constraints_that_are_ignored(run, options, made, placer):
+    cluster = {"apiVersion": "v1", "kind": "List", "items": OF_EKS}
+    found = json.loads(run(f"lint m.yaml -o json {options}", **{"m.yaml": made, "dump": cluster}).out)
+
+    reasons = {skipped["rule"]: skipped["reason"] for skipped in found["skipped"]}
+    assert f"{placer} places its Pods, and ignores constraints" == reasons["unschedulable"]
+    assert not reasons.keys() & {finding["rule"] for finding in found["findings"]}

@@ -27,6 +27,7 @@ from webhook.findings.rule import (
     RuleSettings,
     Subject,
 )
+from webhook.findings.wording import ignores_constraints
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldPath, as_mapping, value_at
 from webhook.kubernetes.kinds import PREFIXED_JOB_LABELS, Kind
@@ -172,7 +173,9 @@ def _unmet(
 ) -> Mapping[Need, str]:
     """Return the needs that cannot be met for this workload, each with the reason."""
     unmet: dict[Need, str] = {}
-    if snapshot is None or not snapshot.nodes.all:
+    if workload.ignored_by:
+        unmet[Need.NODES] = ignores_constraints(workload.ignored_by)
+    elif snapshot is None or not snapshot.nodes.all:
         unmet[Need.NODES] = Need.NODES.value
     knows_pods = snapshot is not None and snapshot.knows_pods
     if not (knows_pods and knows_room):

@@ -82,6 +82,11 @@ def begun(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def ignores_constraints(placer: str, pods: str = "its Pods") -> str:
+    """Return that something else than kube-scheduler places Pods, so that their constraints have no effect."""
+    return f"{placer} places {pods}, and ignores constraints"
+
+
 def number_of(number: int, noun: str, several: str = "") -> str:
     """Return `1 Pod` or `2,000 Pods`; `several` is the plural, if that is not the noun and an s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"

@@ -27,6 +27,12 @@ TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Since 1.35 a Pod gets them from i
 # Followed by the name of a DeviceClass: the extended resource that Pods request if the class itself names none.
 DEVICE_PREFIX = "deviceclass.resource.kubernetes.io/"
 DEFAULT_SCHEDULER = "default-scheduler"
+FARGATE_SCHEDULER = "fargate-scheduler"  # What EKS names in Pods that it runs on Fargate.
+# Kueue's topology-aware scheduling: a scheduling gate, and annotations of Pods and of their templates.
+KUEUE_TOPOLOGY_GATE = "kueue.x-k8s.io/topology"
+KUEUE_TOPOLOGY_ANNOTATIONS = frozenset(
+    f"kueue.x-k8s.io/podset-{kind}-topology" for kind in ("required", "preferred", "unconstrained", "slice-required")
+)
 SCHEDULER_CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 TEMPLATE_HASH = "pod-template-hash"  # the label that tells the Pods of a Deployment's ReplicaSets apart
 REVISION_HASH = "controller-revision-hash"  # the label that tells revisions of a StatefulSet or DaemonSet apart

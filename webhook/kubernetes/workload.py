@@ -45,8 +45,11 @@ from webhook.kubernetes.likeness import nearest
 from webhook.kubernetes.names import (
     DEFAULT_SCHEDULER,
     DEFAULTED_BY_ANNOTATION,
+    FARGATE_SCHEDULER,
     HOOK_ANNOTATIONS,
     IGNORE_ANNOTATION,
+    KUEUE_TOPOLOGY_ANNOTATIONS,
+    KUEUE_TOPOLOGY_GATE,
     REQUIRED_TERMS,
     SWITCH_PREFIX,
 )
@@ -57,6 +60,7 @@ Switch = tuple[FieldPath, object]  # a label or annotation of evenkeel: its path
 DEFAULT_SURGE = "25%"  # maxSurge of a Deployment
 MOST_TEMPLATES = 50  # of one object
 MOST_UNKNOWN_FIELDS = 200  # in an object with more, names are not looked at: a Pod's spec has some 40
+BY_FARGATE, BY_KUEUE = "EKS Fargate", "Kueue's topology-aware scheduling"  # What ignores constraints.
 LONGEST_IGNORE = 4_096  # characters
 DEPLOYMENT_TYPE = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
@@ -89,6 +93,7 @@ class Workload:
     owner: Owner | None
     uid: str
     scheduled: bool  # whether it is a Pod that the scheduler has looked at
+    ignored_by: str  # what places its Pods and ignores their constraints, "" if they count or nothing is known
     # Paths of constraints that the API does not know: in another place, or under a name that is nearly the field's.
     misplaced: tuple[FieldPath, ...]
     switches: tuple[Switch, ...]  # labels and annotations of evenkeel, misspelt ones too
@@ -303,6 +308,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     selector = shared.spec.get("selector")
     addable = _addable(kind, replicas_parent) if kind.api_version == BATCH else kind.addable
     scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
+    scheduled = is_pod and _was_scheduled(obj.get("status"))
     item = _item(kind, obj, indices) if kind.operator is not None else ""
     return Workload(
         kind=kind,
@@ -325,7 +331,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         ignored_rules=shared.ignored_rules if is_pod else shared.ignored_rules | _ignored(metadata.get("annotations")),
         owner=shared.owner,
         uid=shared.uid,
-        scheduled=is_pod and _was_scheduled(obj.get("status")),
+        scheduled=scheduled,
+        ignored_by=ignoring(as_mapping(metadata.get("annotations")), pod_spec, tried=scheduled),
         misplaced=_misplaced(kind, template, (template_parent, pod_template, metadata), pod_spec),
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
@@ -333,6 +340,21 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         given_labels=_given_labels(kind, obj, item, addable - labels.keys()),
         item=item,
     )
+
+
+def ignoring(annotations: Mapping[str, object], pod_spec: Mapping[str, object], *, tried: bool) -> str:
+    """
+    Return what places a Pod and ignores its constraints; "" if they count, as far as is known.
+
+    `tried`: kube-scheduler has tried to place it, so that annotations of Kueue do not keep it from that any more.
+
+    upstream: topology_ungater.go, tas_flavor_snapshot.go (Kueue v0.19)
+    """
+    if pod_spec.get("schedulerName") == FARGATE_SCHEDULER:
+        return BY_FARGATE
+    gates = [as_mapping(gate).get("name") for gate in as_list(pod_spec.get("schedulingGates"))]
+    asks = not tried and not KUEUE_TOPOLOGY_ANNOTATIONS.isdisjoint(annotations)
+    return BY_KUEUE if asks or KUEUE_TOPOLOGY_GATE in gates else ""
 
 
 def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
