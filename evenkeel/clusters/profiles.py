@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from evenkeel.scheduler.configured_profiles import parse_profiles
 from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from webhook.cli.options import text
 from webhook.cli.usage import UsageError
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.names import ZONE
 from webhook.policy.scheduler_configuration import unserved
 from webhook.spread.default_constraints import SYSTEM_DEFAULTS
+from webhook.spread.known_taints import FARGATE
 from webhook.spread.nodes import Nodes
 
 AKS_LABELS = ("kubernetes.azure.com/cluster", "kubernetes.azure.com/agentpool")  # Nodes of AKS have one, or both.
@@ -30,6 +32,28 @@ AKS_PROFILE = replace(
     defaults=tuple([{**item, "maxSkew": 1} if item["topologyKey"] == ZONE else item for item in SYSTEM_DEFAULTS]),
     assumed=AKS_ASSUMED,
 )
+
+
+OPENSHIFT_LABEL = "node.openshift.io/os_id"
+
+
+def notes_on_clouds(nodes: Nodes) -> Iterator[str]:
+    """Yield what the clouds of these nodes do to Pods besides what a policy says."""
+    key, value = FARGATE
+    if any(map(nodes.carrying, AKS_LABELS)):
+        yield (
+            f"nodes are of AKS: from 1.{AKS_MINOR} on, kube-scheduler's own default on zones is assumed to have "
+            "maxSkew 1 (Azure/AKS#4664); with Deployment Safeguards enforced, workloads get a soft constraint on "
+            "nodes, and so no defaults"
+        )
+    if on_fargate := nodes.domains(key).get(value, 0):
+        number = number_of(on_fargate.bit_count(), "node is", "nodes are")
+        yield f"{number} of EKS Fargate, which ignores constraints: neither those of Pods nor defaults spread its Pods"
+    if nodes.carrying(OPENSHIFT_LABEL):
+        yield (
+            "nodes are of OpenShift: with the profile NoScoring in the Scheduler cluster, soft constraints, defaults "
+            "among them, do nothing; with HighNodeUtilization, full nodes score best"
+        )
 
 
 def load_profiles(path: Path | None) -> Profiles:

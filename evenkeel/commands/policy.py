@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from evenkeel.clusters import reading, sources
-from evenkeel.clusters.profiles import check_served, load_profiles
+from evenkeel.clusters.profiles import check_served, load_profiles, notes_on_clouds
 from evenkeel.policy import check_text, in_force_text
 from evenkeel.policy import export as scheduler_defaults
 from evenkeel.policy.check_text import ComparedCopy
@@ -180,7 +180,7 @@ def _check(args: argparse.Namespace) -> int:
     rights = _new_rights(policy, before) if before is not None else ()
     source = sources.source(args)
     snapshot = reading.cluster(source)
-    on_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
+    on_nodes = (*policy.notes_on(snapshot), *notes_on_clouds(snapshot.nodes)) if snapshot is not None else ()
     on_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(override_reach.ends(policy, options.today()).values())
     on_kinds = reading.notes_on_kinds(source, policy.kinds)

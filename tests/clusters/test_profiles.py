@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.clusters.profiles import AKS_PROFILE, profiles_in
+from evenkeel.clusters.profiles import AKS_PROFILE, notes_on_clouds, profiles_in
 from evenkeel.scheduler.profile import USUAL_PROFILES, Profile
 from tests.support.build import HOSTNAME, ZONE
 from webhook.kubernetes.features import features
@@ -42,3 +42,19 @@ def test_a_file_is_believed():
 def test_only_the_skew_of_zones_is_another_on_aks():
     assert {HOSTNAME: 3, ZONE: 1} == {item["topologyKey"]: item["maxSkew"] for item in AKS_PROFILE.defaults}
     assert AKS_PROFILE.assumed.startswith("Assumed, because nodes have labels of AKS: kube-scheduler's default")
+
+
+@pytest.mark.parametrize(
+    ("labels", "begins"),
+    [
+        ({"kubernetes.azure.com/agentpool": "a"}, ["nodes are of AKS: from 1.33 on"]),
+        ({"eks.amazonaws.com/compute-type": "fargate"}, ["1 node is of EKS Fargate"]),
+        ({"eks.amazonaws.com/compute-type": "auto"}, []),
+        ({"node.openshift.io/os_id": "rhcos"}, ["nodes are of OpenShift"]),
+        ({HOSTNAME: "n1"}, []),
+    ],
+)
+def test_what_clouds_do_besides_a_policy_is_noted_as_far_as_nodes_tell(labels, begins):
+    notes = list(notes_on_clouds(Nodes([Node("n1", labels)])))
+
+    assert [True] * len(begins) == [note.startswith(begin) for note, begin in zip(notes, begins, strict=True)]

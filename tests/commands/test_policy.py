@@ -200,6 +200,13 @@ def test_what_karpenter_is_given_is_no_different_any_other_copy_is_1_and_one_tha
     assert "evenkeel: s: podTopologySpread.defaultingType: unknown field" == stopped.err.partition(";")[0]
 
 
+def test_policy_check_says_what_it_sees_of_clouds(run):
+    of_fargate = node("f1", **{"eks.amazonaws.com/compute-type": "fargate"})
+
+    assert "p: note: 1 node is of EKS Fargate" in run("policy check p --cluster d", p=POLICY, d=of_fargate).out
+    assert "Fargate" not in run("policy check p --cluster d", p=POLICY, d=node("n1")).out
+
+
 @pytest.mark.parametrize("options", ["check s", "check p --against s"])
 def test_a_version_that_kube_scheduler_does_not_read_any_more_is_refused(run, options):
     old = {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "kind": "KubeSchedulerConfiguration"}
