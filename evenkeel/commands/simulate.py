@@ -46,7 +46,15 @@ from evenkeel.simulate.controllers import SIMULATED, SimulatedCluster
 from evenkeel.simulate.cures import closed, cures, explained
 from evenkeel.simulate.outcomes import StepOutcome
 from evenkeel.simulate.outcomes import run as run_once
-from evenkeel.simulate.planning import Planned, is_simulated, moves_any, planned_workloads, takes, wanted
+from evenkeel.simulate.planning import (
+    Planned,
+    is_simulated,
+    moves_any,
+    planned_workloads,
+    takes,
+    unknown_fields,
+    wanted,
+)
 from evenkeel.simulate.results import CureResult, Simulation, results
 from evenkeel.simulate.run import Plan
 from evenkeel.simulate.simulated_runs import all_runs, until_unchanged
@@ -245,12 +253,14 @@ def _selected_workloads(
     args: argparse.Namespace, known: Known, selected: Selection, steps: Sequence[Step]
 ) -> list[ObjectRef]:
     """Return the workloads that -n, -A and -l choose, that the steps change, and that no other object owns."""
-    refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps)]
+    refs = [
+        ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps, known.features)
+    ]
     if not refs:
         candidates = [
             selection.Candidates(ObjectRef.of(raw).namespace, labels_in(raw))
             for raw in known.others.values()
-            if owner_of(raw) is None and is_simulated(raw) and takes(raw, steps)
+            if owner_of(raw) is None and is_simulated(raw) and takes(raw, steps, known.features)
         ]
         step = next(step for step in steps if step.action in (ROLLOUT, SCALE))
         none_found = selection.none_found("workload that it changes", selected, candidates, sources.source(args))
@@ -266,8 +276,10 @@ def _chosen(known: Known, selected: Selection) -> Iterator[Raw]:
 
 
 def _not_rolled_out(known: Known, selected: Selection, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the kinds that make Pods and whose rollout is not simulated, where all workloads are to be rolled out."""
+    """Yield what makes Pods and whose rollout is not simulated, where all workloads are to be rolled out."""
     if any(step.action == ROLLOUT for step in steps):
+        for raw in filter(is_simulated, _chosen(known, selected)):
+            yield from unknown_fields(raw, known.features)
         makers = {ObjectRef.of(raw).key for raw in _with_pods(known)}
         refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if not is_simulated(raw)]
         yield from sorted({f"rollouts of the kind {ref.kind}" for ref in refs if ref.key in makers})

@@ -4,8 +4,9 @@ DefaultPreemption: on which nodes there would be room for a Pod if Pods of lower
     refused nodes ──those that Pods refuse──> without all lower Pods ──fits?──> give back what still fits ──> victims
     candidates ──fewest violated budgets, lowest victim, ... ──> the nodes that kube-scheduler may choose
 
-The order of Pods with the same priority and start time is that of kube-scheduler's cache, which nobody can know. Here
-it is the order of their names; in one attempt, chance decides.
+Since 1.38, Pods with the same priority and start time go by their UIDs, which is their order in the snapshot. Before,
+they are in the order of kube-scheduler's cache, which nobody can know: here it is that of their names. In one attempt,
+chance decides.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from evenkeel.scheduler.plugins.plugin import Reason, Refusal
 from evenkeel.scheduler.pod_counts import LabelSet
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import NamedPod
+from webhook.kubernetes.features import Features
 from webhook.kubernetes.reader import Reader
 from webhook.spread.constraint import read_selector
 from webhook.spread.nodes import NodeSet
@@ -90,9 +92,10 @@ class _MatchingBudget(NamedTuple):
     written: DisruptionBudget
     selector: Selector
 
-    def matches(self, pod: NamedPod) -> bool:
-        in_namespace = pod.namespace == self.written.namespace
-        return in_namespace and bool(pod.pod.labels) and self.selector.matches(dict(pod.pod.labels))
+    def matches(self, pod: NamedPod, features: Features) -> bool:
+        """Return whether the budget protects a Pod; one without labels only since 1.38."""
+        may_match = pod.namespace == self.written.namespace and (features.empty_selector_protects or pod.pod.labels)
+        return bool(may_match) and self.selector.matches(dict(pod.pod.labels))
 
 
 def preempt(
@@ -148,7 +151,8 @@ class _Evaluator:
         random: Random | None,
     ) -> None:
         self.framework, self.cycle, self.pods_on, self.random = framework, framework.cycle, pods_on, random
-        self.budgets, self.budgets_unknown = list(_matching(budgets or ())), budgets is None
+        self.budgets = list(_matching(budgets or (), self.cycle.features))
+        self.budgets_unknown = budgets is None
         if random is not None:
             random.shuffle(self.budgets)  # kube-scheduler lists them in any order.
         self.errors: dict[str, None] = {}  # Messages of filters that gave up, each once, in their order.
@@ -218,7 +222,7 @@ class _Evaluator:
             return Refusal("", (NO_VICTIMS,), bit)
         if self.random is not None:
             self.random.shuffle(lower)
-        else:
+        elif not self.cycle.features.equal_victims_by_uid:
             lower.sort(key=lambda named: (named.namespace, named.name))
         lower.sort(key=_importance)
         with DryRun(self.framework, node) as dry_run:
@@ -229,6 +233,8 @@ class _Evaluator:
                     return refusal
                 if (victims := self._reprieve(dry_run, lower)).pods:
                     return victims
+                if self.cycle.features.victimless_node_is_refused:
+                    return Refusal("", (NO_VICTIMS,), bit)
                 error = f'expected at least one victim pod on node "{node}"'
             except SchedulerError as raised:
                 error = str(raised)
@@ -267,7 +273,7 @@ class _Evaluator:
         """Return the places of the budgets for which a Pod counts."""
         matching = self._matching.get((named.namespace, named.pod.labels))
         if matching is None:
-            matching = tuple([i for i, budget in enumerate(self.budgets) if budget.matches(named)])
+            matching = tuple([i for i, budget in enumerate(self.budgets) if budget.matches(named, self.cycle.features)])
             self._matching[named.namespace, named.pod.labels] = matching
         return [i for i in matching if named.name not in self.budgets[i].written.disrupted]
 
@@ -281,12 +287,19 @@ def ending_for(pod: IncomingPod, pods: Iterable[NamedPod]) -> list[NamedPod]:
     return [named for named in pods if named.pod.preempted and named.pod.priority < pod.priority]
 
 
-def _matching(budgets: Iterable[DisruptionBudget]) -> Iterator[_MatchingBudget]:
-    """Yield the budgets that match Pods: one without a selector, or with an empty or invalid one, matches none."""
+def _matching(budgets: Iterable[DisruptionBudget], features: Features) -> Iterator[_MatchingBudget]:
+    """
+    Yield the budgets that match Pods: one without a selector or with an invalid one matches none, nor did one with an
+    empty selector before 1.38.
+
+    upstream: util.go:FilterVictimsWithPDBViolation (v1.38)
+    """
     for written in budgets:
         selector = read_selector(Reader(), written.selector, ("spec", "selector"))
         matching = as_selector(selector)
-        if selector is not None and not matching.empty and not any(selector_errors(selector, ())):
+        if selector is None or any(selector_errors(selector, ())):
+            continue
+        if features.empty_selector_protects or not matching.empty:
             yield _MatchingBudget(written, matching)
 
 

@@ -65,10 +65,10 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
     """
     Return what a raw Pod requests; `reader` collects what cannot be read, which counts as 0.
 
-    Of a Pod to be placed only the spec counts.  Of a `bound` one, what its node has allocated counts, too, and the
-    `non_zero_` amounts heed Pod-level requests.
+    Of a Pod to be placed only the spec counts.  Of a `bound` one, what its node has allocated counts, too.  The
+    `non_zero_` amounts of a bound one heed Pod-level requests; those of one to be placed only since 1.38.
 
-    upstream: types.go:PodInfo.CalculateResource (v1.37)
+    upstream: types.go:PodInfo.CalculateResource, resource_allocation.go:calculatePodResourceRequest (v1.38)
     """
     spec = reader.mapping(raw.get("spec"), ("spec",))
     status = reader.mapping(raw.get("status"), ("status",)) if bound and features.allocated_resources else {}
@@ -90,9 +90,9 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
 @lru_cache(maxsize=_CACHE_SIZE)
 def _requests(pod: _PodResources, features: Features, bound: bool) -> Requests:
     requested = _pod_requests(pod, features, {})
-    if not bound:
+    if not bound and not features.scores_pod_level_requests:
         non_zero = _pod_requests(pod._replace(pod_level=()), features, NON_ZERO)
-    elif features.pod_level_resources and any(_is_pod_level(name) for name, _ in pod.pod_level):
+    elif bound and features.pod_level_resources and any(_is_pod_level(name) for name, _ in pod.pod_level):
         missing = {name: amount for name, amount in NON_ZERO.items() if name not in requested}
         non_zero = _pod_requests(pod, features, missing) if missing else requested
     else:

@@ -159,6 +159,8 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
                 nominated.append(value)
             elif isinstance(value, BoundPod):
                 pods.add(namespace, name, value)
+                if features.equal_victims_by_uid:
+                    pods.uids[namespace, name] = texts_at(raw, "metadata.uid")[0]
             elif isinstance(value, SchedulerNode):
                 nodes[value.name] = value
             else:
@@ -189,7 +191,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
         priorities=pods.priorities,
         device_resources=frozenset(device_resources),
         nominated=tuple(sorted(nominated, key=lambda pod: (pod.namespace, pod.name))),
-        pods_on={node: tuple(sorted(on_node, key=lambda pod: pod[:2])) for node, on_node in pods.by_node.items()},
+        pods_on={node: tuple(sorted(on_node, key=pods.place)) for node, on_node in pods.by_node.items()},
         budgets=tuple(budgets),
         default_priority=min(default_priorities, default=0),
         mounts=pods.demands.mounts,
@@ -205,6 +207,11 @@ class _BoundPods:
         self.usage, self.demands = NodeUsage(), Demands({}, {}, {}, {})
         self.priorities: dict[str, int] = {}
         self.by_node: dict[str, list[NamedPod]] = {}
+        self.uids: dict[tuple[str, str], str] = {}  # by namespace and name, where they decide
+
+    def place(self, pod: NamedPod) -> tuple[str, str, str]:
+        """Return a key that sorts the Pods of a node by their UIDs, and those without by their names."""
+        return self.uids.get(pod[:2], ""), pod.namespace, pod.name
 
     def add(self, namespace: str, name: str, pod: BoundPod) -> None:
         shared = self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))

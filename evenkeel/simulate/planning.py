@@ -29,6 +29,7 @@ from evenkeel.scheduler.storage import NO_STORAGE
 from evenkeel.scheduler.volumes import read_mounts
 from evenkeel.simulate.bound_claims import unknown_topologies, with_made, with_volumes
 from evenkeel.simulate.controllers import (
+    CONTROLLER,
     DAEMON_SET,
     DEPLOYMENT,
     JOB,
@@ -58,16 +59,34 @@ from evenkeel.simulate.step import (
     StepError,
     with_zones,
 )
+from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, texts_at
 from webhook.kubernetes.kinds import KINDS, Kinds
 from webhook.kubernetes.labels import Labels, labels_in
-from webhook.kubernetes.reader import Reader
+from webhook.kubernetes.reader import Reader, brief
 from webhook.kubernetes.references import ObjectKey, ObjectRef, Scaling
+from webhook.kubernetes.update_strategies import strategies
 from webhook.spread.constraint import read_selector
 
 # Kinds of owners for whose Pods the claims may be deleted together with the Pod.
 LOSING_CLAIMS = frozenset({"CloneSet", JOB})
 PER_INDEX = "backoffLimitPerIndex"
+# The fields of a spec that are simulated, or that decide nothing about where Pods run, by kind.
+FIELDS = {
+    DEPLOYMENT: """minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector template
+        strategy.type strategy.rollingUpdate.maxSurge strategy.rollingUpdate.maxUnavailable""",
+    STATEFUL: """minReadySeconds ordinals.start podManagementPolicy replicas revisionHistoryLimit selector serviceName
+        template volumeClaimTemplates
+        persistentVolumeClaimRetentionPolicy.whenDeleted persistentVolumeClaimRetentionPolicy.whenScaled
+        updateStrategy.type updateStrategy.rollingUpdate.maxUnavailable updateStrategy.rollingUpdate.partition""",
+    DAEMON_SET: """minReadySeconds revisionHistoryLimit selector template templateGeneration
+        updateStrategy.type updateStrategy.rollingUpdate.maxSurge updateStrategy.rollingUpdate.maxUnavailable""",
+    SET: "minReadySeconds replicas selector template",
+    CONTROLLER: "minReadySeconds replicas selector template",
+    JOB: """activeDeadlineSeconds backoffLimit completionMode completions manualSelector maxFailedIndexes parallelism
+        podFailurePolicy podReplacementPolicy selector successPolicy suspend template ttlSecondsAfterFinished""",
+}
+POD_MANAGEMENT_POLICIES = (None, "", "OrderedReady", "Parallel")
 ROLLING = (DEPLOYMENT, STATEFUL, DAEMON_SET)  # Kinds that replace their Pods when their template changes.
 # Fields of a spec that no update may change, by the kind of the workload, with what they are where they are absent.
 IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
@@ -99,10 +118,10 @@ def is_simulated(raw: Raw) -> bool:
     return (ref.api_version, ref.kind) in SIMULATED
 
 
-def takes(raw: Raw, steps: Iterable[Step]) -> bool:
+def takes(raw: Raw, steps: Iterable[Step], features: Features) -> bool:
     """Return whether each of these steps does anything to a workload."""
     workload, actions = read_workload_object(raw), {step.action for step in steps}
-    if ROLLOUT in actions and _unable_to_roll_out(workload) is not None:
+    if ROLLOUT in actions and _unable_to_roll_out(workload, features) is not None:
         return False
     return not (SCALE in actions and workload.ref.kind == DAEMON_SET)
 
@@ -203,8 +222,11 @@ def planned_workloads(
     situation = _initial_situation(cluster_makers, all_makers, (first, *grounds), all_steps)
     notes = [
         note
-        for workload, own_scalings in zip(named, scalings, strict=True)
-        for note in _notes(own_scalings, workload, all_steps)
+        for controllers, workload, own_scalings in zip(cluster_makers.controllers, named, scalings, strict=True)
+        for note in (
+            *_notes_on_rollouts(controllers.workload, cluster.features),
+            *_notes(own_scalings, workload, all_steps),
+        )
     ]
     notes += _notes_on_kinds(cluster_makers, situation)
     all_makers += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
@@ -238,11 +260,7 @@ def planned_workloads(
         [
             *(gap for maker in all_makers for gap in _gaps(maker, cluster_makers, most_replicas)),
             *situation.not_judged,
-            *(
-                f"{controllers.ref}: spec.{PER_INDEX}"
-                for controllers in cluster_makers.controllers
-                if PER_INDEX in controllers.workload.spec
-            ),
+            *(field for raw in raws for field in unknown_fields(raw, cluster.features)),
         ]
     )
     premises = {maker.of_class.assumed: None for maker in all_makers if maker.of_class.assumed}
@@ -254,6 +272,39 @@ def planned_workloads(
         cluster_makers,
         tuple(premises),
     )
+
+
+def unknown_fields(raw: Raw, features: Features) -> Iterator[str]:
+    """Yield what is not simulated in the spec of a workload whose controller is simulated."""
+    workload = read_workload_object(raw)
+    ref, spec = workload.ref, workload.spec
+    fields = [*_other_fields(FIELDS[ref.kind].split(), spec, "spec.")]
+    if _strategy_error(workload, features):
+        fields.append("spec.strategy.type" if ref.kind == DEPLOYMENT else "spec.updateStrategy.type")
+    if ref.kind == STATEFUL and spec.get("podManagementPolicy") not in POD_MANAGEMENT_POLICIES:
+        fields.append("spec.podManagementPolicy")
+    for field in fields:
+        yield f"{ref}: {field}"
+
+
+def _other_fields(known: Sequence[str], raw: Raw, path: str) -> Iterator[str]:
+    """Yield the paths of the fields that are written in an object, and are not known in it."""
+    for name, value in raw.items():
+        within = [field.removeprefix(f"{name}.") for field in known if field.startswith(f"{name}.")]
+        if within:
+            yield from _other_fields(within, as_mapping(value), f"{path}{name}.")
+        elif value is not None and name not in known:
+            yield f"{path}{name}"
+
+
+def _strategy_error(workload: WorkloadObject, features: Features) -> str:
+    """Return what is wrong with a strategy that Kubernetes of this version does not have; "" if nothing."""
+    known = strategies(workload.ref.kind, features)
+    written = as_mapping(workload.spec.get(known.field)).get("type") if known is not None else None
+    if known is None or written in (None, "", *known.types):
+        return ""
+    wanted_types = f"wanted {' or '.join(known.types)} in Kubernetes 1.{features.minor}"
+    return f"{workload.ref}: spec.{known.field}.type: found {brief(written)}, {wanted_types}"
 
 
 def _once_applied(raw: Raw, stored: Raw | None) -> Raw:
@@ -277,14 +328,14 @@ def _named_with_rollouts(
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
     widest = reduce(Scaling.widened, scalings.values()) if scalings else None
-    unable = _unable_to_roll_out(controllers.workload)
+    unable = _unable_to_roll_out(controllers.workload, controllers.cluster.features)
     rollouts = dict[int, Maker]()
     for i, step in enumerate(steps):
         if step.action == SCALE and controllers.ref.kind == DAEMON_SET:
             raise StepError(f"{step.text}: does nothing: a {DAEMON_SET} has a Pod on each of its nodes; leave it out")
         if step.action == ROLLOUT:
             if unable:
-                raise StepError(f"{ROLLOUT}: does nothing: {unable}")
+                raise StepError(f"{ROLLOUT}: {unable}")
             rollouts[i] = controllers.next_maker(len(rollouts) + 1)
     return replace(
         named,
@@ -448,13 +499,17 @@ def _named_at_start(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     """Return the workload as its controller has it now; `makers`: one for each revision."""
     workload, kind = controllers.workload, controllers.ref.kind
     replicas = _replicas(workload)
+    # A controller that does not know the strategy replaces no Pods.
+    unknown = bool(_strategy_error(workload, controllers.cluster.features))
     if kind == STATEFUL:
         of_revisions = tuple(SetFound(maker, replicas) for maker in makers)
-        return Named(replicas, of_revisions, update=workload.stateful_set_update)
+        update = workload.stateful_set_update
+        return Named(replicas, of_revisions, update=update._replace(on_delete=True) if unknown else update)
     if kind == DAEMON_SET:
         number = len(nodes_of(makers[-1].of_class, controllers.cluster.snapshot.nodes)[0])
         of_revisions = tuple(SetFound(maker, number) for maker in makers)
-        return Named(number, of_revisions, daemon=workload.daemon_set_update)
+        daemon = workload.daemon_set_update
+        return Named(number, of_revisions, daemon=daemon._replace(on_delete=True) if unknown else daemon)
     if kind == JOB:
         return _job_at_start(controllers, makers[-1])
     if kind != DEPLOYMENT:
@@ -467,7 +522,7 @@ def _named_at_start(controllers: Controllers, makers: Sequence[Maker]) -> Named:
             for maker, number, replica_set in zip(makers, desired, controllers.sets, strict=True)
         ),
         workload.deployment_strategy,
-        paused=workload.paused,
+        paused=workload.paused or unknown,
     )
 
 
@@ -486,29 +541,37 @@ def _replicas(workload: WorkloadObject) -> int:
     return 1 if workload.replicas is None else workload.replicas
 
 
-def _unable_to_roll_out(workload: WorkloadObject) -> str | None:
-    """Return why a workload replaces no Pods, and what to do instead; None if it does."""
-    ref = workload.ref
+def _unable_to_roll_out(workload: WorkloadObject, features: Features) -> str | None:
+    """Return why a workload replaces no Pods, or it is not known how, and what to do instead; None if it does."""
+    ref, nothing = workload.ref, "does nothing: "
     if ref.kind == JOB:
-        return f"the template of {ref} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
+        return f"{nothing}the template of {ref} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
     if ref.kind not in ROLLING:
-        return f"{ref} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
+        return f"{nothing}{ref} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
+    if error := _strategy_error(workload, features):
+        return f"{error}; change it"
     if workload.paused:
-        return f"{ref} is paused; kubectl rollout resume lets it begin"
+        return f"{nothing}{ref} is paused; kubectl rollout resume lets it begin"
     update = workload.stateful_set_update if ref.kind == STATEFUL else workload.daemon_set_update
     if ref.kind != DEPLOYMENT and update.on_delete:
         instead = "; simulate drain=NODES or delete=NODES instead" if ref.kind == STATEFUL else ""
-        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself{instead}"
+        return f"{nothing}updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself{instead}"
     return None
 
 
+def _notes_on_rollouts(workload: WorkloadObject, features: Features) -> Iterator[str]:
+    """Yield notes on what stops a rollout."""
+    if error := _strategy_error(workload, features):
+        yield f"{error}: no change of its template is rolled out."
+    if workload.paused:
+        yield f"{workload.ref} is paused: no change of its template is rolled out."
+    if workload.ref.kind in (STATEFUL, DAEMON_SET) and workload.stateful_set_update.on_delete:
+        yield f"{workload.ref} has the updateStrategy OnDelete: a new template is for Pods that somebody deletes."
+
+
 def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step]) -> Iterator[str]:
-    """Yield notes on what stops a rollout, and on autoscalers."""
+    """Yield notes on a Job that makes no Pods, and on autoscalers."""
     scaling_steps = [step for step in steps if step.action in (SCALE, APPLY)]
-    if named.paused:
-        yield f"{named.name} is paused: no change of its template is rolled out."
-    if (update := named.update or named.daemon) is not None and update.on_delete:
-        yield f"{named.name} has the updateStrategy OnDelete: a new template is for Pods that somebody deletes."
     if named.job is not None and (named.job[0].finished or named.job[0].suspended):
         yield f"{named.name} {'has finished' if named.job[0].finished else 'is suspended'}, and makes no Pods."
     for name, scaling in scalings.items():

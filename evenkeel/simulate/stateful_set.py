@@ -70,7 +70,7 @@ class StatefulSet:
         """
         Run the controller for a round; return whether there was anything to do.
 
-        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
+        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.38)
         """
         self._complete_update()
         by_ordinal = {pod.ordinal: pod for pod in self.pods}
@@ -78,7 +78,11 @@ class StatefulSet:
         ordinals = range(self.update.first, self.update.first + self.replicas)
         condemned = sorted((pod for pod in self.pods if pod.ordinal not in ordinals), key=lambda pod: -pod.ordinal)
         unhealthy = next((pod for pod in self._in_order(by_ordinal, condemned) if not pod.available), None)
+        if self.update.recreate and (outdated := [pod for pod in self.pods if pod.revision != self.revision]):
+            return self._recreate(outdated, state)
         changed = False
+        if not self.update.ordered and state.features.deletes_surplus_first:
+            changed = self._delete_condemned(condemned, unhealthy, state)
         for ordinal in ordinals:
             pod = by_ordinal.get(ordinal)
             if pod is None:
@@ -86,18 +90,38 @@ class StatefulSet:
                 changed = True
             if self.update.ordered and (pod is None or not pod.available):
                 return changed
-        for pod in condemned:
-            if pod.terminating:
-                if self.update.ordered:
-                    return changed
-                continue
-            if self.update.ordered and not pod.available and pod is not unhealthy:
-                return changed
-            self._delete(pod, state)
-            if self.update.ordered:
-                return True
-            changed = True
+        changed |= self._delete_condemned(condemned, unhealthy, state)
+        if self.update.ordered and condemned:
+            return changed
         return self._replace(by_ordinal, ordinals, state) or changed
+
+    def _delete_condemned(self, condemned: list[Pod], unhealthy: Pod | None, state: State) -> bool:
+        """
+        Delete the Pods beyond the replicas, one at a time if they are ordered; return whether there was any.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.processCondemnedPods (v1.38)
+        """
+        deleted = False
+        for pod in condemned:
+            if self.update.ordered and (pod.terminating or not (pod.available or pod is unhealthy)):
+                return deleted
+            if not pod.terminating:
+                self._delete(pod, state)
+                deleted = True
+                if self.update.ordered:
+                    return deleted
+        return deleted
+
+    def _recreate(self, outdated: list[Pod], state: State) -> bool:
+        """
+        Delete all Pods of other templates, and make none until they are gone; return whether there was any to delete.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.recreateDeleteAndWait (v1.38)
+        """
+        active = [pod for pod in outdated if pod.active]
+        for pod in active:
+            self._delete(pod, state)
+        return bool(active)
 
     def _complete_update(self) -> None:
         """
@@ -135,16 +159,19 @@ class StatefulSet:
         """
         Delete Pods of the old template, as many as maxUnavailable allows; return whether there were any.
 
-        upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.37)
+        upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.38)
         """
-        if self.update.on_delete:
+        if self.update.on_delete or self.update.recreate:
             return False
         targets = [by_ordinal[ordinal] for ordinal in reversed(ordinals)]
         old = [pod for pod in targets if self._is_old(pod) and pod.active]
         if not state.features.stateful_set_max_unavailable:
             return self._replace_one(targets, state)
-        max_unavailable = max(1, scaled(self.update.max_unavailable, self.replicas, up=False))
-        may_be_deleted = max_unavailable - sum(not pod.available for pod in targets)
+        counted = targets
+        if state.features.stateful_set_update_range:
+            counted = [pod for pod in targets if self.update.is_updated(pod.ordinal)]
+        max_unavailable = max(1, scaled(self.update.max_unavailable, len(counted), up=False))
+        may_be_deleted = max_unavailable - sum(not pod.available for pod in counted)
         if self.update.ordered:
             to_delete = old[: max(0, may_be_deleted)]
         else:

@@ -72,7 +72,8 @@ class Row(NamedTuple):
 def text(simulation: Simulation, plan: Plan, style: Style = UNCOLOURED) -> str:
     """Render a simulation for a person who is about to do it."""
     results = (simulation.now, *simulation.steps)
-    return style.lines((*steps_lines(plan, results), *_cures(simulation, plan), *_footer(simulation, plan)))
+    lines = (*steps_lines(plan, results), *_cures(simulation, plan), *_footer(simulation, plan))
+    return style.lines((*_unknown_fields(simulation, plan), *lines))
 
 
 def as_json(simulation: Simulation) -> str:
@@ -92,6 +93,19 @@ def steps_lines(plan: Plan, results: Sequence[StepResult]) -> list[TextLine]:
         domains = _domains(result.workloads[0], widest) if _shows_domains(plan) else ()
         sections.append((result.step, [*_step(step, result), *domains]))
     return [line for title, lines in sections for line in _section(title, lines)]
+
+
+def _unknown_fields(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
+    """Yield, before all else, what of the workloads' own fields is not simulated, and an empty line."""
+    if fields := _of_workloads(simulation, plan):
+        yield f"Not simulated: {', '.join(fields)}. The controller may do otherwise than is said here."
+        yield ""
+
+
+def _of_workloads(simulation: Simulation, plan: Plan) -> list[str]:
+    """Return what is not simulated of fields of the workloads."""
+    begins = tuple([f"{named.name}: " for named in plan.named])
+    return [gap for gap in simulation.not_judged if gap.startswith(begins)]
 
 
 def _section(title: str, lines: list[TextLine]) -> Iterator[TextLine]:
@@ -135,7 +149,8 @@ def _footer(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
         for constraint in results[-1].workloads[0].constraints:
             yield from (f"Constraint {constraint.index}: {advice}." for advice in constraint.advice)
     yield from simulation.notes
-    yield from gaps_in_words(simulation.not_judged)
+    of_workloads = _of_workloads(simulation, plan)
+    yield from gaps_in_words([gap for gap in simulation.not_judged if gap not in of_workloads])
     runs = f"{number_of(simulation.runs, 'run')} with seed {simulation.seed}"
     enough = " (more would change no number)" if simulation.early else ""
     yield f"{runs}{enough}, Kubernetes {simulation.kubernetes_version}."

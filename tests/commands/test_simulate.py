@@ -452,9 +452,21 @@ def test_what_makes_pods_in_a_file_and_is_not_simulated_is_said(simulate):
     assert (1, True) == (printed.code, "CronJob shop/nightly" in printed.out)
 
 
+def test_a_field_of_a_workload_that_is_not_known_is_named_before_all_else(simulate):
+    there = [*nodes("a=1 b=1 c=1"), *api("web"), *api("api")]
+    there[3]["spec"]["podReplacementPolicy"] = "Failed"
+    printed = simulate("scale=4 deployment/web -n shop --fail-on not-judged", there)
+
+    assert (1, 1) == (printed.code, printed.out.count("Deployment shop/web: spec.podReplacementPolicy"))
+    assert "Deployment shop/web: spec.podReplacementPolicy" in printed.out.splitlines()[0]
+    there[3]["spec"]["strategy"] = {"type": "Canary"}
+    found = json.loads(simulate("rollout -n shop -o json", there).out)
+    assert ["api"] == [workload["workload"].partition("/")[2] for workload in found["steps"][0]["workloads"]]
+    assert "Deployment shop/web: spec.strategy.type" in found["notJudged"]
+
+
 def test_a_daemon_set_whose_second_pods_have_no_room(simulate):
     made, *pods = application("agent", ["a1", "b1"], constraint(), kind="DaemonSet", cpu="6")
-    del made["spec"]["replicas"]
     made["spec"]["updateStrategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     words = "rollout daemonset/agent -n shop --fail-on stuck"
     printed = simulate(words, [*nodes("a=1 b=1"), made, *pods])
@@ -465,7 +477,6 @@ def test_a_daemon_set_whose_second_pods_have_no_room(simulate):
 
 
 JOB = application("closing", [], constraint(), kind="Job")[0]
-del JOB["spec"]["replicas"]
 GIVEN = {"batch.kubernetes.io/controller-uid": "u1", "job-name": "closing"}
 
 

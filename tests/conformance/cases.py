@@ -1,4 +1,8 @@
-"""A file of recorded cases: one JSON object a line, gzipped or not; `expected` holds what Kubernetes decided."""
+"""
+A file of recorded cases: one JSON object a line, gzipped or not; `expected` holds what Kubernetes decided.
+
+Of a case that is as in the file of another minor version, only its id and that version stand there: {"id", "as"}.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,18 @@ def read(path: Path) -> Iterator[dict[str, object]]:
     lines = [(number, line) for number, line in enumerate(_content(path).splitlines(), 1) if line.strip()]
     if not lines:
         raise IllFormed("holds no case")
+    others: dict[str, dict[object, dict[str, object]]] = {}  # by version and id
     for number, line in lines:
-        yield {"id": f"line {number}", **_case(line, number)}
+        case = _object(line, number)
+        version = case.get("as")
+        if isinstance(version, str):
+            if version not in others:
+                file = path.parent.parent / version / path.name
+                others[version] = {other["id"]: other for other in read(file)}
+            case = others[version].get(case.get("id"), {})
+        if not all(isinstance(case.get(name), dict) for name in ("pod", "expected")):
+            raise IllFormed(f"line {number}: must be an object that holds the objects pod and expected")
+        yield {"id": f"line {number}", **case}
 
 
 def _content(path: Path) -> bytes:
@@ -49,14 +63,11 @@ def _content(path: Path) -> bytes:
         raise IllFormed(getattr(error, "strerror", None) or str(error)) from error
 
 
-def _case(line: bytes, number: int) -> Mapping[str, object]:
+def _object(line: bytes, number: int) -> Mapping[str, object]:
     try:
-        case = as_mapping(json.loads(line))
+        return as_mapping(json.loads(line))
     except (ValueError, RecursionError) as error:
         raise IllFormed(f"line {number}: not JSON: {error}") from error
-    if not all(isinstance(case.get(name), dict) for name in ("pod", "expected")):
-        raise IllFormed(f"line {number}: must be an object that holds the objects pod and expected")
-    return case
 
 
 def objects(value: object, what: str) -> list[Mapping[str, object]]:

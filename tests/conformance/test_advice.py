@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from itertools import islice
 
 import pytest
@@ -12,6 +10,7 @@ from evenkeel.placement.obstacles import obstacles
 from evenkeel.placement.remedies import remedies
 from evenkeel.scheduler.framework import find_feasible
 from evenkeel.scheduler.profile import Cycle
+from tests.conformance.cases import read
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
@@ -19,11 +18,9 @@ from webhook.kubernetes.features import LATEST, NEWEST
 
 
 def attempts(name, every):
-    with gzip.open(DATA / f"1.{NEWEST}" / name, "rt") as file:
-        for line in islice(file, 0, None, every):
-            case = json.loads(line)
-            pod, constraints = read_pod(case, LATEST), in_force(case, LATEST)[1]
-            yield case, Cycle(pod, constraints, read_snapshot(case, LATEST), LATEST, system_defaults(case))
+    for case in islice(read(DATA / f"1.{NEWEST}" / name), 0, None, every):
+        pod, constraints = read_pod(case, LATEST), in_force(case, LATEST)[1]
+        yield case, Cycle(pod, constraints, read_snapshot(case, LATEST), LATEST, system_defaults(case))
 
 
 @pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])

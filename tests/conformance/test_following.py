@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -13,6 +12,7 @@ from evenkeel.scheduler.pod_counts import UNUSED, BoundPod
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import read_object
 from evenkeel.scheduler.volumes import PodVolume
+from tests.conformance.cases import read
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
@@ -22,8 +22,7 @@ EVERY = 4  # Of the recorded cases one in so many.
 
 
 def cases(version, recorded):
-    lines = gzip.decompress((DATA / version / recorded).read_bytes()).splitlines()
-    return [json.loads(line) for line in lines[::EVERY]]
+    return list(islice(read(DATA / version / recorded), 0, None, EVERY))
 
 
 def bound_pods(case, features):

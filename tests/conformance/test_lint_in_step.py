@@ -5,7 +5,6 @@ in JSON.
 
 from __future__ import annotations
 
-import gzip
 import json
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from evenkeel.lint.helm_templates import is_patch
 from evenkeel.lint.judgement import judge
 from evenkeel.lint.repair import repair
 from evenkeel.scheduler.replica_room import room_for
+from tests.conformance.cases import read
 from tests.support import DATA
 from tests.support import strategies as some
 from tests.support.build import snapshot
@@ -88,9 +88,9 @@ def test_examples_of_rules(one, example):
 @pytest.mark.parametrize("recorded", ["validation", "placement"])
 def test_recorded_pods(recorded):
     """Each as JSON; every tenth as YAML, and by the rules of older versions."""
-    found, lines = 0, gzip.decompress((DATA / f"1.{NEWEST}" / f"{recorded}.jsonl.gz").read_bytes()).splitlines()
-    for number, line in enumerate(lines):
-        pod = json.loads(line)["pod"]
+    found = 0
+    for number, case in enumerate(read(DATA / f"1.{NEWEST}" / f"{recorded}.jsonl.gz")):
+        pod = case["pod"]
         expected = by_the_webhook(pod, built_in())
         found += len(expected)
 

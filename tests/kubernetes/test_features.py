@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import DATA
-from webhook.kubernetes.features import LATEST, NEWEST, Features, features, parse_version, unknown
+from webhook.kubernetes.features import LATEST, NEWEST, PRE_RELEASE, Features, features, parse_version, unknown
 
 # The first minor that has each, after 1.25; those of 1.25 itself are there from the beginning.
 CAME = {
@@ -33,7 +33,10 @@ CAME = {
         *("pod_defaults_last", "prevents_missing_driver", "scores_storage_capacity"),
         *("counts_budgets_to_violated", "tells_preemption"),
     },
-    38: {"empty_selector_counts"},
+    38: {
+        *("empty_selector_counts", "scores_pod_level_requests", "empty_selector_protects", "equal_victims_by_uid"),
+        *("victimless_node_is_refused", "stateful_set_update_range", "stateful_set_recreate", "deletes_surplus_first"),
+    },
 }
 # The first minor that has it no longer.
 WENT = {
@@ -109,6 +112,14 @@ def test_a_version_too_old_is_refused(text):
 def test_the_newest_version_is_the_newest_that_was_recorded():
     recorded = [int(folder.name.partition(".")[2]) for folder in DATA.glob("1.*")]
 
-    assert max(recorded) == NEWEST
+    assert max(recorded) == NEWEST + bool(PRE_RELEASE)
     assert "" == unknown(features(NEWEST)) == unknown(features(25))
+    assert f"Kubernetes 1.{NEWEST + 2} is newer than 1.{NEWEST}" in unknown(features(NEWEST + 2))
+
+
+def test_a_pre_release_is_named_that_was_compared(monkeypatch):
+    monkeypatch.setattr("webhook.kubernetes.features.PRE_RELEASE", f"v1.{NEWEST + 1}.0-beta.0")
+    assert f"v1.{NEWEST + 1}.0-beta.0" in unknown(features(NEWEST + 1))
+
+    monkeypatch.setattr("webhook.kubernetes.features.PRE_RELEASE", "")
     assert f"Kubernetes 1.{NEWEST + 1} is newer than 1.{NEWEST}" in unknown(features(NEWEST + 1))

@@ -37,6 +37,7 @@ def test_the_strategy_of_a_deployment(written, strategy):
             StatefulSetUpdate(True, False, 2, "30%"),
         ),
         ({"updateStrategy": {"type": "OnDelete"}}, StatefulSetUpdate(on_delete=True)),
+        ({"updateStrategy": {"type": "Recreate"}}, StatefulSetUpdate(recreate=True)),
     ],
 )
 def test_the_update_of_a_stateful_set(spec, update):

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.oracle.recording import KINDS, comparable, file_of, read
+from tests.conformance.cases import read
+from tests.oracle.recording import KINDS, comparable, file_of
 from tests.support import DATA
 
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.conformance.cases import read
 from tests.oracle import clusters
 from tests.oracle.building import program
 from tests.oracle.clusters.preempting import preempting
@@ -63,55 +64,34 @@ def file_of(data: Path, version: str, kind: str) -> Path:
     return data / version / f"{kind}.jsonl.gz"
 
 
-def read(path: Path) -> list[Case]:
-    """Every case, with what it expects."""
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-
-
 def write(path: Path, cases: Sequence[Case]) -> None:
-    """Write the same bytes for the same cases; a version that records what another one does links to its file."""
-    lines = (json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n" for case in cases)
-    content = gzip.compress("".join(lines).encode(), mtime=0)
+    """Write the same bytes for the same cases; of those that are as in the version before, only their ids."""
+    older = [other for other in files_of(path.parent.parent, path.name) if _minor(other) < _minor(path)]
+    before = {case["id"]: case for case in read(older[-1])} if older else {}
+    written = [
+        {"id": case["id"], "as": older[-1].parent.name} if before.get(case["id"]) == case else case for case in cases
+    ]
+    lines = (json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n" for case in written)
     path.parent.mkdir(exist_ok=True)
-    _hand_over(path)
     path.unlink(missing_ok=True)  # A link would have its target overwritten.
-    for other in _of_other_versions(path):
-        if not other.is_symlink() and other.read_bytes() == content:
-            _link(path, other)
-            return
-    path.write_bytes(content)
+    path.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
 
 
-def _of_other_versions(path: Path) -> list[Path]:
-    return [other for other in sorted(path.parent.parent.glob(f"*/{path.name}")) if other.parent != path.parent]
+def files_of(data: Path, name: str) -> list[Path]:
+    """The recordings of a kind, the oldest version first."""
+    return sorted(data.glob(f"1.*/{name}"), key=_minor)
 
 
-def _hand_over(path: Path) -> None:
-    """Let versions that link to a file keep what it has: the first of them gets it, the others link to that."""
-    if path.is_symlink() or not path.exists():
-        return
-    linking = [other for other in _of_other_versions(path) if other.is_symlink() and other.samefile(path)]
-    if not linking:
-        return
-    first, *others = linking
-    first.unlink()
-    path.rename(first)
-    for other in others:
-        other.unlink()
-        _link(other, first)
-
-
-def _link(path: Path, other: Path) -> None:
-    path.symlink_to(Path("..", other.parent.name, other.name))
+def _minor(path: Path) -> int:
+    return int(path.parent.name.partition(".")[2])
 
 
 def inputs(data: Path, kind: str) -> list[Case]:
     """Those of the newest minor version that has recordings of this kind, without what it expects; else made ones."""
-    versions = [int(path.parent.name.partition(".")[2]) for path in data.glob(f"1.*/{kind}.jsonl.gz")]
-    if not versions and kind in GENERATED:
+    files = files_of(data, f"{kind}.jsonl.gz")
+    if not files and kind in GENERATED:
         return GENERATED[kind]()
-    newest = file_of(data, f"1.{max(versions)}", kind)
-    return [{name: value for name, value in case.items() if name != "expected"} for case in read(newest)]
+    return [{name: value for name, value in case.items() if name != "expected"} for case in read(files[-1])]
 
 
 def ask(oracle: Path, mode: str, cases: Sequence[Case]) -> list[object]:
@@ -131,7 +111,11 @@ def record(data: Path, version: str, kind: str, cases: Sequence[Case], decisions
     kept = [_kept(before.get(case["id"]), case) for case in now]
     same = sum(case is before.get(case["id"]) for case in kept)
     if same < max(len(now), len(before)):
+        others = {other: [*read(other)] for other in files_of(data, path.name) if other != path}
         write(path, kept)
+        for other, cases_before in others.items():  # Those that refer to this file keep what they say.
+            if [*read(other)] != cases_before:
+                write(other, cases_before)
     return f"{version} {kind}: {len(now)} cases, {same} as recorded before"
 
 

@@ -27,10 +27,12 @@ MAKES = "echo program > oracle"
 
 def test_a_version_is_one_of_kubernetes():
     assert VERSION == parse("v1.33.13")
+    assert "v1.38.0-beta.0" == str(parse("v1.38.0-beta.0"))
+    assert "1.38" == parse("v1.38.0-rc.1").folder
     assert ("v1.33.13", "1.33", "kubernetes1.32,kubernetes1.33") == (str(VERSION), VERSION.folder, tags(VERSION))
 
 
-@pytest.mark.parametrize("text", ["", "1.37.1", "v1.37", "v1.37.1-rc.0", "v2.0.0", "v1.31.0"])
+@pytest.mark.parametrize("text", ["", "1.37.1", "v1.37", "v1.37.1-", "v1.37.1-rc", "v2.0.0", "v1.31.0"])
 def test_what_is_none_or_too_old_is_refused(text):
     with pytest.raises(ValueError, match=r"^KUBERNETES is .* must be "):
         parse(text)
@@ -106,11 +108,19 @@ def test_a_build_that_fails_leaves_nothing_and_shows_what_go_said(machine, capfd
     assert [] == list((machine / "cache" / "evenkeel").iterdir())
 
 
-def test_a_module_without_any_release_is_named(machine):
+def test_a_module_without_any_release_is_left_as_kubernetes_has_it(machine):
+    """Go itself says so if it needs the module."""
     install(machine, MAKES, GO.replace("|k8s.io/kube-scheduler@v0.33.11", ""))
+    program(VERSION)
 
-    with pytest.raises(MissingError, match=r"^k8s\.io/kube-scheduler: no v0\.33\.0 to v0\.33\.13$"):
-        program(VERSION)
+    assert "k8s.io/kube-scheduler" not in (machine / "built.mod").read_text()
+
+
+def test_a_pre_release_takes_modules_of_that_pre_release(machine):
+    install(machine, MAKES, GO.replace("v0.33.13", "v0.33.0-beta.1"))
+    program(Version(33, 0, "-beta.1"))
+
+    assert "k8s.io/api => k8s.io/api v0.33.0-beta.1\n" in (machine / "built.mod").read_text()
 
 
 def test_without_go_it_says_where_to_get_it(machine):

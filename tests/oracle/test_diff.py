@@ -63,9 +63,10 @@ def data(tmp_path):
         "1.37": {"podCreate": errors[::-1], "podTemplate": []},
     }
     for version, expected in decisions.items():
-        placed = [{"id": name, "expected": {"preFilter": version, "score": {"a": 1}}} for name in ("p0", "p1")]
-        write(file_of(tmp_path, version, "validation"), [{"id": "v0", "expected": expected}])
-        write(file_of(tmp_path, version, "placement"), [*placed, {"id": version, "expected": {}}])
+        decision = {"preFilter": version, "score": {"a": 1}}
+        placed = [{"id": name, "pod": {}, "expected": decision} for name in ("p0", "p1")]
+        write(file_of(tmp_path, version, "validation"), [{"id": "v0", "pod": {}, "expected": expected}])
+        write(file_of(tmp_path, version, "placement"), [*placed, {"id": version, "pod": {}, "expected": {}}])
     write(file_of(tmp_path, "1.26", "profile"), [])
     return tmp_path
 

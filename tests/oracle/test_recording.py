@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 
+from tests.conformance.cases import read
 from tests.oracle import recording
-from tests.oracle.recording import KINDS, ask, file_of, inputs, main, read, record, write
+from tests.oracle.recording import KINDS, ask, file_of, inputs, main, record, write
 from tests.support import DATA
 
 ERRORS = [{"type": "FieldValueInvalid", "field": name, "detail": "é"} for name in "ab"]
 
 
 def case(name, expected=None):
-    return {"id": name, "pod": {"spec": {}}, "expected": expected}
+    return {"id": name, "pod": {"spec": {}}, "expected": expected or {}}
 
 
 def test_what_is_written_is_read_and_the_same_bytes_each_time(tmp_path):
@@ -23,23 +25,34 @@ def test_what_is_written_is_read_and_the_same_bytes_each_time(tmp_path):
     write(first, cases)
     write(second, cases)
 
-    assert cases == read(first)
+    assert cases == list(read(first))
     assert first.read_bytes() == second.read_bytes()
     assert gzip.decompress(first.read_bytes()).decode().startswith('{"id":"v0","pod":{"spec":{}},"expected":{')
 
 
-def test_equal_recordings_are_kept_once(tmp_path):
-    first, second, third = (tmp_path / version / "a.jsonl.gz" for version in ("1.1", "1.2", "1.3"))
+def test_of_a_case_that_is_as_in_the_version_before_only_that_is_written(tmp_path):
+    first, second, third = (tmp_path / version / "a.jsonl.gz" for version in ("1.9", "1.10", "1.11"))
     for path in (first, second, third):
-        write(path, [case("v0")])
+        write(path, [case("v0"), case("v1", {"of": path.parent.name})])
 
-    assert [False, True, True] == [path.is_symlink() for path in (first, second, third)]
-    write(first, [case("v1")])
-    assert [False, False, True] == [path.is_symlink() for path in (first, second, third)]
-    assert [["v1"], ["v0"], ["v0"]] == [[one["id"] for one in read(path)] for path in (first, second, third)]
-    write(third, [case("v1")])
-    assert ("v1", first) == (read(third)[0]["id"], third.resolve())
-    assert [case("v0")] == read(second)
+    lines = gzip.decompress(third.read_bytes()).decode().splitlines()
+    assert [{"id": "v0", "as": "1.10"}, case("v1", {"of": "1.11"})] == [json.loads(line) for line in lines]
+    assert [[case("v0"), case("v1", {"of": version})] for version in ("1.9", "1.10", "1.11")] == [
+        list(read(path)) for path in (first, second, third)
+    ]
+
+
+def test_files_that_refer_to_another_keep_what_they_say(tmp_path):
+    first, second, third, linked = (file_of(tmp_path, version, "a") for version in ("1.1", "1.2", "1.3", "1.4"))
+    for path in (first, second, third):
+        write(path, [case("v0", {"a": 1})])
+    linked.parent.mkdir()
+    linked.symlink_to("../1.1/a.jsonl.gz")
+    record(tmp_path, "1.1", "a", [case("v0")], [{"b": 2}])
+
+    assert [{"b": 2}, {"a": 1}, {"a": 1}, {"a": 1}] == [
+        next(read(path))["expected"] for path in (first, second, third, linked)
+    ]
 
 
 def test_no_recording_is_there_twice():
@@ -85,7 +98,7 @@ def test_only_what_is_decided_otherwise_is_written_anew(tmp_path):
     )
 
     assert "1.37 validation: 2 cases, 1 as recorded before" == line
-    assert [case("v0", {"podCreate": ERRORS}), case("v1", {"podCreate": ERRORS})] == read(path)
+    assert [case("v0", {"podCreate": ERRORS}), case("v1", {"podCreate": ERRORS})] == list(read(path))
 
 
 def test_another_input_is_recorded_with_its_decision(tmp_path):
@@ -93,12 +106,12 @@ def test_another_input_is_recorded_with_its_decision(tmp_path):
     write(path, [case("v0", {})])
     record(tmp_path, "1.37", "validation", [now], [{}])
 
-    assert [{**now, "expected": {}}] == read(path)
+    assert [{**now, "expected": {}}] == list(read(path))
 
 
 def test_a_new_version_has_a_folder_of_its_own(tmp_path):
     assert "1.99 profile: 1 cases, 0 as recorded before" == record(tmp_path, "1.99", "profile", [case("f0")], [{}])
-    assert [case("f0", {})] == read(file_of(tmp_path, "1.99", "profile"))
+    assert [case("f0", {})] == list(read(file_of(tmp_path, "1.99", "profile")))
 
 
 @pytest.fixture
@@ -130,7 +143,7 @@ def test_all_kinds_are_recorded(oracle, tmp_path, monkeypatch, capsys):
 
     assert 0 == main(["v1.37.1"], tmp_path)
     assert [f"1.37 {kind}: 1 cases, 0 as recorded before" for kind in KINDS] == capsys.readouterr().out.splitlines()
-    asked = [read(file_of(tmp_path, "1.37", kind))[0]["expected"]["mode"] for kind in KINDS]
+    asked = [next(read(file_of(tmp_path, "1.37", kind)))["expected"]["mode"] for kind in KINDS]
     assert list(KINDS.values()) == asked
 
 
@@ -140,7 +153,7 @@ def test_an_oracle_that_fails_is_told_in_a_line_and_changes_nothing(oracle, tmp_
 
     assert 1 == main(["v1.36.2"], tmp_path)
     assert f"{tmp_path}/oracle validation: line 1: odd\n" == capsys.readouterr().err
-    assert [case("v0", {})] == read(file_of(tmp_path, "1.36", "validation"))
+    assert [case("v0", {})] == list(read(file_of(tmp_path, "1.36", "validation")))
 
 
 @pytest.mark.parametrize("arguments", [[], ["1.37"]])

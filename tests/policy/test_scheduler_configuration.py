@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.kubernetes.features import LATEST, NEWEST, OLDEST, features
-from webhook.policy.scheduler_configuration import checked, enabled, profiles_of, unserved
+from webhook.policy.scheduler_configuration import CURRENT, checked, enabled, profiles_of, unserved
 
 
 @pytest.mark.parametrize("name", [[], {}, None, 5])
@@ -60,3 +60,13 @@ def test_two_profiles_of_one_name_are_refused():
     checked({"apiVersion": "kubescheduler.config.k8s.io/v1", "profiles": [{}, {}]}, causes)
 
     assert ['profiles[1].schedulerName: found "default-scheduler" twice, wanted a name of its own'] == causes
+
+
+def test_what_1_38_adds_is_read():
+    causes = []
+    feasible = {"placementFeasible": {"enabled": [{"name": "GangScheduling"}]}}
+    profile = {"plugins": feasible, "percentageOfPlacementsToScore": 30}
+    found = {"apiVersion": CURRENT, "profiles": [profile], "percentageOfPlacementsToScore": 0}
+    checked(found, causes)
+
+    assert [] == causes

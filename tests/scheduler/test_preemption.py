@@ -186,12 +186,41 @@ def test_pods_that_violate_a_budget_come_back_first():
     assert {"n1": ["kept"]} == victims(preemption)
 
 
-@pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {"app": "-"}}])
-def test_a_budget_without_a_selector_or_with_an_empty_or_invalid_one_is_about_no_pod(selector):
-    any_of_them = budget("low", 0)._replace(selector=selector)
-    preemption, _ = of(node("n1", cpu="1"), low("x", "n1"), budgets=[any_of_them])
+UNLABELLED = {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}
 
-    assert [0] == [taken.violations for taken in preemption.candidates.values()]
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "old", "new"),
+    [
+        (None, {"app": "low"}, 0, 0),
+        ({"matchLabels": {"app": "-"}}, {"app": "low"}, 0, 0),
+        ({}, {"app": "low"}, 0, 1),
+        ({}, {}, 0, 1),
+        (UNLABELLED, {}, 0, 1),
+        (UNLABELLED, {"app": "low"}, 0, 0),
+        ({"matchLabels": {"app": "low"}}, {"app": "low"}, 1, 1),
+        ({"matchLabels": {"app": "low"}}, {}, 0, 0),
+    ],
+)
+def test_a_budget_with_an_empty_selector_is_about_every_pod_since_1_38(selector, labels, old, new):
+    given = budget("low", 0)._replace(selector=selector)
+    alone = low("x", "n1")
+    alone["metadata"]["labels"] = labels
+
+    for minor, violations in ((37, old), (38, new)):
+        preemption, _ = of(node("n1", cpu="1"), alone, budgets=[given], minor=minor)
+        assert [violations] == [taken.violations for taken in preemption.candidates.values()]
+
+
+def test_of_equal_pods_that_with_the_last_uid_goes_since_1_38():
+    objects = [node("n1", cpu="3"), *(low(name, "n1") for name in "cab")]
+    for raw, uid in zip(objects[1:], ("u2", "u10", "u1"), strict=True):
+        raw["metadata"]["uid"] = uid
+
+    assert {"n1": ["c"]} == victims(of(*objects, minor=38)[0])
+    objects[2]["metadata"]["uid"] = "u3"
+    assert {"n1": ["a"]} == victims(of(*objects, minor=38)[0])
+    assert {"n1": ["c"]} == victims(of(*objects, minor=37)[0])
 
 
 def test_what_a_budget_allows_is_not_known_and_matters_if_it_is_about_a_victim():

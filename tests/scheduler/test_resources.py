@@ -118,13 +118,15 @@ def test_requests_of_the_pod_as_a_whole_stand_in_place_of_sums_since_34():
     assert Requests(5000, MI, 0, (), 5000, 201 * MI) == old
 
 
-def test_requests_of_the_pod_as_a_whole_count_for_a_score_only_once_it_is_bound():
-    pod = {"resources": {"requests": {"cpu": "2"}}}
+@pytest.mark.parametrize(
+    ("bound", "minor", "non_zero"), [(False, 37, 100), (False, 38, 2000), (True, 37, 2000), (True, 38, 2000)]
+)
+def test_requests_of_the_pod_as_a_whole_count_for_a_score_once_it_is_bound_and_since_1_38_before(
+    bound, minor, non_zero
+):
+    found = requests(container(), resources={"requests": {"cpu": "2"}}, bound=bound, minor=minor)
 
-    assert (2000, 100, 200 * MI) == requests(container(), **pod)[:1] + requests(container(), **pod)[4:]
-    assert (2000, 2000, 200 * MI) == requests(container(), bound=True, **pod)[:1] + requests(
-        container(), bound=True, **pod
-    )[4:]
+    assert (2000, non_zero, 200 * MI) == (found.milli_cpu, found.non_zero_milli_cpu, found.non_zero_memory)
 
 
 def test_a_container_counts_for_nothing_beside_what_another_or_the_pod_states():

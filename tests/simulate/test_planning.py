@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.objects.autoscalers import Autoscaler
 from evenkeel.simulate.outcomes import run
-from evenkeel.simulate.planning import is_simulated, planned, wanted
+from evenkeel.simulate.planning import is_simulated, planned, unknown_fields, wanted
 from evenkeel.simulate.results import results
 from evenkeel.simulate.step import StepError, parse_step
 from tests.support.build import HOSTNAME, constraint
@@ -30,6 +30,7 @@ from tests.support.simulated import (
     updating,
     workload,
 )
+from webhook.kubernetes.features import features
 from webhook.kubernetes.kinds import KINDS
 from webhook.kubernetes.references import ObjectRef
 
@@ -80,6 +81,15 @@ def daemon_set(**fields):
             daemon_set(updateStrategy={"type": "OnDelete"}),
             "rollout: does nothing: updateStrategy of DaemonSet shop/web is OnDelete, so it replaces no Pods by itself",
         ),
+        (
+            "rollout",
+            stateful(updateStrategy={"type": "Recreate"}),
+            'rollout: StatefulSet shop/web: spec.updateStrategy.type: found "Recreate", wanted RollingUpdate or '
+            "OnDelete in Kubernetes 1.33; change it",
+        ),
+        ("rollout", stateful(updateStrategy={"type": "Surge"}), 'spec.updateStrategy.type: found "Surge", wanted Roll'),
+        ("rollout", daemon_set(updateStrategy={"type": 5}), "spec.updateStrategy.type: found 5, wanted Rolling"),
+        ("rollout", deployment(strategy={"type": "OnDelete"}), 'spec.strategy.type: found "OnDelete", wanted Rolling'),
         ("scale=5", daemon_set(), "scale=5: does nothing: a DaemonSet has a Pod on each of its nodes; leave it out"),
         ("rollout", paused(), "rollout: does nothing: Deployment shop/web is paused; kubectl rollout resume"),
         (
@@ -105,6 +115,52 @@ def test_what_would_do_nothing_or_cannot_be_is_an_error(steps, objects, said):
         plan([*nodes(), *objects], steps, raw=objects[0])
 
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "unknown"),
+    [
+        ("StatefulSet", {"updateStrategy": {"type": "OnDelete"}, "serviceName": "web", "ordinals": {"start": 1}}, []),
+        ("StatefulSet", {"updateStrategy": {"type": "Recreate"}}, []),
+        ("StatefulSet", {"updateStrategy": {"type": "Surge"}}, ["updateStrategy.type"]),
+        (
+            "StatefulSet",
+            {"updateStrategy": {"rollingUpdate": {"partition": 1, "maxSurge": 2}, "canary": {}}},
+            ["updateStrategy.rollingUpdate.maxSurge", "updateStrategy.canary"],
+        ),
+        ("StatefulSet", {"podManagementPolicy": "Batched"}, ["podManagementPolicy"]),
+        ("StatefulSet", {"ordinals": {"end": 4}, "other": None}, ["ordinals.end"]),
+        ("Deployment", {"strategy": {"type": "Recreate"}, "progressDeadlineSeconds": 1, "paused": True}, []),
+        ("Deployment", {"strategy": {"type": "Canary"}}, ["strategy.type"]),
+        ("Deployment", {"podReplacementPolicy": "TerminationComplete"}, ["podReplacementPolicy"]),
+        ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, []),
+        ("DaemonSet", {"updateStrategy": {"type": "Recreate"}}, ["updateStrategy.type"]),
+        ("ReplicaSet", {"minReadySeconds": 5, "updateStrategy": {}}, ["updateStrategy"]),
+        ("Job", {"backoffLimitPerIndex": 1, "ttlSecondsAfterFinished": 1}, ["backoffLimitPerIndex"]),
+        ("Job", {"managedBy": "example.com/other", "suspend": False}, ["managedBy"]),
+    ],
+)
+def test_fields_that_are_not_simulated_are_named(kind, spec, unknown):
+    made = application("web", [], kind=kind)[0]
+    made = {**made, "spec": {**made["spec"], **spec}}
+
+    assert [f"{kind} shop/web: spec.{field}" for field in unknown] == list(unknown_fields(made, features(38)))
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+def test_a_strategy_that_is_not_known_replaces_no_pods(kind):
+    """Neither those of another revision, nor those of a template that a file changes."""
+    field = "strategy" if kind == "Deployment" else "updateStrategy"
+    stored = application("web", ["a1", "b1"], constraint(), kind=kind)
+    made = application("web", ["a1", "b1"], constraint(maxSkew=2), kind=kind)[0]
+    made = {**made, "spec": {**made["spec"], field: {"type": "Surge"}}}
+    found = planned(made, cluster(*nodes(), *stored), [], KINDS, applied=True, stored=stored[0])
+    (named,) = found.plan.named
+    update = named.update or named.daemon
+
+    assert (f"{kind} shop/web: spec.{field}.type",) == found.not_judged
+    assert [f"{kind} shop/web: spec.{field}.type: found"] == [note[: note.index('found "') + 5] for note in found.notes]
+    assert (False, True) == (named.applied, named.paused or update.on_delete)
 
 
 def test_a_deployment_that_is_paused_is_said_to_be():

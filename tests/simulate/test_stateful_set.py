@@ -111,6 +111,85 @@ def test_max_unavailable_holds_since_1_37(minor, least):
     assert found.complete
 
 
+@pytest.mark.parametrize(
+    ("minor", "update", "least"),
+    [
+        (37, {"max_unavailable": "50%", "partition": 4}, 4),  # of 8
+        (38, {"max_unavailable": "50%", "partition": 4}, 6),  # of the 4 from the partition on
+        (37, {"max_unavailable": "50%", "partition": 7}, 7),  # no more than there are
+        (38, {"max_unavailable": "50%", "partition": 7}, 7),
+        (38, {"max_unavailable": "49%", "partition": 4, "first": 5}, 7),
+        (37, {"max_unavailable": 3, "partition": 4}, 5),
+        (38, {"max_unavailable": 3, "partition": 4}, 5),
+        (38, {"max_unavailable": "50%"}, 4),
+    ],
+)
+def test_a_share_of_pods_is_of_those_that_are_updated_since_1_38(minor, update, least):
+    found, run, _ = begun(8, minor, **update)
+    found.roll_out(maker())
+
+    assert least == min(len(each) for each in rest(found, run))
+    assert found.complete
+
+
+@pytest.mark.parametrize(("minor", "updated"), [(37, [0, 0, 0, 0]), (38, [0, 0, 1, 1])])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_what_is_not_available_below_the_partition_holds_nothing_up_since_1_38(minor, updated, ordered):
+    found, run, _ = begun(4, minor, partition=2, ordered=ordered)
+    next(pod for pod in found.pods if pod.ordinal == 0).ready = False
+    found.roll_out(maker())
+    rest(found, run)
+
+    assert (updated if not ordered else [0, 0, 0, 0]) == revisions(found)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_recreate_makes_no_pod_before_all_old_ones_are_gone(ordered):
+    found, run, _ = begun(3, 38, recreate=True, ordered=ordered)
+    found.roll_out(maker())
+    seen = rest(found, run)
+
+    assert (True, [1, 1, 1]) == (found.complete, revisions(found))
+    before = seen.index([])
+    assert all(each == [0, 1, 2] for each in seen[:before])
+    assert [] not in seen[:before]
+
+
+def test_an_old_pod_that_never_ends_holds_up_a_recreation():
+    found, run, _ = begun(3, 38, recreate=True)
+    lost = found.pods[0].node
+    run.move_to(after(run.ground, parse_step(f"lose={lost}")))
+    found.roll_out(maker())
+    rest(found, run)
+
+    assert {lost} == {pod.node for pod in found.pods}
+    assert {0} == {*revisions(found)}
+    assert not found.complete
+
+
+def test_pods_of_recreate_that_are_lost_come_again():
+    found, run, _ = begun(2, 38, recreate=True)
+    run.delete(found.pods[0])
+    rest(found, run)
+
+    assert (True, [0, 0]) == (found.complete, revisions(found))
+
+
+def test_pods_that_are_too_many_go_before_others_come_since_1_38():
+    for minor, first in ((37, "make"), (38, "delete")):
+        found, run, _ = begun(3, minor, ordered=False)
+        missing = next(pod for pod in found.pods if pod.ordinal == 0)
+        found.pods.remove(missing)
+        found.scale(2)
+        done = []
+        make, delete = run.make, run.delete
+        run.make = lambda *given, done=done, make=make: (done.append("make"), make(*given))[1]
+        run.delete = lambda *given, done=done, delete=delete: (done.append("delete"), delete(*given))[1]
+        found.sync(run)
+
+        assert [first, {"make": "delete", "delete": "make"}[first]] == done
+
+
 def test_in_parallel_what_is_not_available_is_replaced_besides():
     found, run, _ = begun(3, ordered=False, of=nowhere())
     found.roll_out(maker())

@@ -21,13 +21,14 @@ class MissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One of Kubernetes: v1.37.1; its staging modules are v0.37.1."""
+    """One of Kubernetes: v1.37.1 or v1.38.0-beta.0; its staging modules are v0.37.1 and v0.38.0-beta.0."""
 
     minor: int
     patch: int
+    pre_release: str = ""  # such as -beta.0
 
     def __str__(self) -> str:
-        return f"v1.{self.minor}.{self.patch}"
+        return f"v1.{self.minor}.{self.patch}{self.pre_release}"
 
     @property
     def folder(self) -> str:
@@ -40,10 +41,10 @@ NEWEST = Version(37, 1)
 
 def parse(text: str) -> Version:
     """ValueError if it is no version, or too old a one."""
-    found = re.fullmatch(r"v1\.(\d+)\.(\d+)", text, re.ASCII)
+    found = re.fullmatch(r"v1\.(\d+)\.(\d+)(-(?:alpha|beta|rc)\.\d+)?", text, re.ASCII)
     if found is None:
         raise ValueError(f'KUBERNETES is "{text}", must be a version of Kubernetes such as {NEWEST}')
-    version = Version(int(found[1]), int(found[2]))
+    version = Version(int(found[1]), int(found[2]), found[3] or "")
     if version.minor < OLDEST:
         raise ValueError(f'KUBERNETES is "{text}", must be v1.{OLDEST}.0 or newer: older ones are not built')
     return version
@@ -98,15 +99,14 @@ def run(command: list[str], folder: Path) -> str:
 
 
 def _versions(modules: list[str], version: Version, go: str, folder: Path) -> dict[str, str]:
-    """The staging modules of a version; where one was not released with that patch, the newest before."""
+    """The staging modules of a version; where one was not released with that patch, the newest before, or none."""
     found: dict[str, str] = {}
-    for patch in range(version.patch, -1, -1):
+    earlier = [f"{patch}" for patch in range(version.patch - 1, -1, -1)]
+    for patch in [f"{version.patch}{version.pre_release}", *earlier]:
         wanted = [f"{name}@v0.{version.minor}.{patch}" for name in modules if name not in found]
         if not wanted:
             break
         query = ["list", "-m", "-e", "-f={{if not .Error}}{{.Path}} {{.Version}}{{end}}"]
         lines = run([go, *query, *wanted], folder).splitlines()
         found |= dict(line.split() for line in lines if line)
-    if missing := [name for name in modules if name not in found]:
-        raise MissingError(f"{', '.join(missing)}: no v0.{version.minor}.0 to v0.{version.minor}.{version.patch}")
     return found

@@ -197,7 +197,9 @@ def application(name, on, *constraints, kind="Deployment", cpu="100m", owner="",
     labels = {"app": name, **(labels or {})}
     of_pod = {"containers": requesting(cpu), "topologySpreadConstraints": list(constraints), **spec}
     made = {"metadata": {"labels": labels}, "spec": of_pod}
-    of_spec = {"replicas": len(on) + waiting, "selector": {"matchLabels": labels}, "template": made}
+    of_spec = {"selector": {"matchLabels": labels}, "template": made}
+    if kind not in ("Job", "DaemonSet"):
+        of_spec["replicas"] = len(on) + waiting
     group = {"Job": "batch/v1"}.get(kind, "apps/v1")
     workloads = [{**owned(kind, name, of_spec, owner), "apiVersion": group}]
     workloads[0]["metadata"]["labels"] = labels

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 OLDEST, NEWEST = 25, 37
+PRE_RELEASE = "v1.38.0-beta.0"  # what the tests compare of the version to come; "" if nothing
 
 
 class Features(NamedTuple):
@@ -52,6 +53,13 @@ class Features(NamedTuple):
     spares_ending_victims: bool  # a victim that is being deleted already is not marked as preempted
     counts_budgets_to_violated: bool  # a Pod counts for budgets up to the first that it violates, not for all
     tells_preemption: bool  # the message of a Pod that preempts others names the node and the number of victims
+    scores_pod_level_requests: bool  # NodeResourcesFit scores what a new Pod requests as a whole, too
+    empty_selector_protects: bool  # in preemption, a PodDisruptionBudget with the selector `{}` matches every Pod
+    equal_victims_by_uid: bool  # of Pods with the same priority and start, those with the last UIDs are preempted
+    victimless_node_is_refused: bool  # a node where no Pod has to go no longer makes preemption fail
+    stateful_set_update_range: bool  # maxUnavailable is of the Pods from the partition on, and only these count
+    stateful_set_recreate: bool  # StatefulSetRecreateStrategy: the updateStrategy Recreate
+    deletes_surplus_first: bool  # a Parallel StatefulSet deletes the Pods that are too many before it makes others
 
 
 def features(minor: int) -> Features:
@@ -98,6 +106,13 @@ def features(minor: int) -> Features:
         spares_ending_victims=minor >= 35,
         counts_budgets_to_violated=minor >= 37,
         tells_preemption=minor >= 37,
+        scores_pod_level_requests=minor >= 38,
+        empty_selector_protects=minor >= 38,
+        equal_victims_by_uid=minor >= 38,
+        victimless_node_is_refused=minor >= 38,
+        stateful_set_update_range=minor >= 38,
+        stateful_set_recreate=minor >= 38,
+        deletes_surplus_first=minor >= 38,
     )
 
 
@@ -112,9 +127,11 @@ def parse_version(text: str) -> Features:
 
 
 def unknown(features: Features) -> str:
-    """Return a note on a version that is newer than all that the tests compare, or ""."""
+    """Return a note on a version that is newer than all releases that the tests compare, or ""."""
     if features.minor <= NEWEST:
         return ""
+    if features.minor == NEWEST + 1 and PRE_RELEASE:
+        return f"evenkeel was tested with {PRE_RELEASE}, a pre-release of Kubernetes: later ones may differ from it"
     return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest version that evenkeel was tested with"
 
 

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import IntOrPercent, Raw, as_mapping, int_or_percent, integer, mappings_at, scaled
 from webhook.kubernetes.workload import DEFAULT_SURGE
+
+ROLLING_UPDATE, RECREATE, ON_DELETE = "RollingUpdate", "Recreate", "OnDelete"
+
+
+class Strategies(NamedTuple):
+    """The strategies of a kind."""
+
+    field: str  # of its spec
+    types: tuple[str, ...]
 
 
 class DeploymentStrategy(NamedTuple):
@@ -33,6 +43,7 @@ class StatefulSetUpdate(NamedTuple):
     partition: int = 0
     max_unavailable: IntOrPercent = 1
     first: int = 0  # the ordinal of the first Pod
+    recreate: bool = False
 
     def is_updated(self, ordinal: int) -> bool:
         """
@@ -40,7 +51,7 @@ class StatefulSetUpdate(NamedTuple):
 
         upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
         """
-        return self.on_delete or ordinal >= self.first + self.partition
+        return self.on_delete or self.recreate or ordinal >= self.first + self.partition
 
 
 class DaemonSetUpdate(NamedTuple):
@@ -60,13 +71,22 @@ class DaemonSetUpdate(NamedTuple):
         return (surge, unavailable) if surge or unavailable else (0, 1)
 
 
+def strategies(kind: str, features: Features) -> Strategies | None:
+    """Return the strategies of a kind of workload, the default one first; None for a kind without any."""
+    if kind == "Deployment":
+        return Strategies("strategy", (ROLLING_UPDATE, RECREATE))
+    if kind == "StatefulSet" and features.stateful_set_recreate:
+        return Strategies("updateStrategy", (ROLLING_UPDATE, RECREATE, ON_DELETE))
+    return Strategies("updateStrategy", (ROLLING_UPDATE, ON_DELETE)) if kind in ("StatefulSet", "DaemonSet") else None
+
+
 def read_deployment_strategy(strategy: Raw) -> DeploymentStrategy:
     """Read `spec.strategy` of a Deployment."""
     rolling = as_mapping(strategy.get("rollingUpdate"))
     defaults = DeploymentStrategy()
     surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
     return DeploymentStrategy(
-        strategy.get("type") == "Recreate",
+        strategy.get("type") == RECREATE,
         defaults.max_surge if surge is None else surge,
         defaults.max_unavailable if unavailable is None else unavailable,
     )
@@ -80,10 +100,11 @@ def read_stateful_set_update(spec: Raw) -> StatefulSetUpdate:
     unavailable = int_or_percent(rolling.get("maxUnavailable"))
     return StatefulSetUpdate(
         spec.get("podManagementPolicy") != "Parallel",
-        strategy.get("type") == "OnDelete",
+        strategy.get("type") == ON_DELETE,
         integer(rolling.get("partition")) or 0,
         1 if unavailable is None else unavailable,
         integer(ordinals.get("start")) or 0,
+        strategy.get("type") == RECREATE,
     )
 
 
@@ -92,7 +113,7 @@ def read_daemon_set_update(spec: Raw) -> DaemonSetUpdate:
     strategy, rolling = mappings_at(spec, ("updateStrategy",), ("updateStrategy", "rollingUpdate"))
     surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
     return DaemonSetUpdate(
-        strategy.get("type") == "OnDelete",
+        strategy.get("type") == ON_DELETE,
         0 if surge is None else surge,
         1 if unavailable is None else unavailable,
     )

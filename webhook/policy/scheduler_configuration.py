@@ -14,10 +14,10 @@ POD_TOPOLOGY_SPREAD = "PodTopologySpread"
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
 POST_FILTER = "postFilter"
-# The extension points, where plugins run; the last three since Kubernetes 1.36.
+# The extension points, where plugins run; the last four since Kubernetes 1.36 and 1.38.
 POINTS = (
     *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, POST_FILTER, PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
-    *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
+    *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter", "placementFeasible"),
 )
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
 CURRENT = f"{SCHEDULER_GROUP}/v1"
@@ -35,6 +35,7 @@ _PROFILE: Schema = {
     "properties": {
         "schedulerName": {},
         "percentageOfNodesToScore": {},
+        "percentageOfPlacementsToScore": {},
         "plugins": {
             "type": "object",
             "properties": dict.fromkeys((MULTI_POINT, *POINTS), _PLUGIN_SET),
@@ -54,7 +55,7 @@ _NOT_READ = (
         "enableProfiling",
     ),
     *("extenders", "healthzBindAddress", "leaderElection", "metricsBindAddress", "parallelism"),
-    *("percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds"),
+    *("percentageOfNodesToScore", "percentageOfPlacementsToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds"),
 )
 # The parts that are read, and the names of all others, so that a misspelt one is reported.
 CONFIGURATION: Schema = {

@@ -33,7 +33,7 @@ func (sched *Scheduler) Verdict(ctx context.Context, pod *v1.Pod) (*Verdict, err
 	if len(nodes) < 2 {
 		return found, nil // The only one is taken without a score.
 	}
-	scored, err := prioritizeNodes(ctx, sched.Extenders, profile, state, pod, nodes)
+	scored, err := sched.scoring(ctx, profile, state, pod, nodes)
 	if err != nil {
 		return nil, err
 	}

@@ -7,3 +7,5 @@ import "k8s.io/kube-scheduler/framework"
 type nodeInfo = framework.NodeInfo
 
 const unschedulable = framework.Unschedulable
+
+type nodeScores = framework.NodePluginScores

@@ -9,17 +9,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-func (sched *Scheduler) fitting(
-	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
-) ([]nodeInfo, framework.Diagnosis, error) {
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return nil, framework.Diagnosis{}, err
-	}
-	nodes, diagnosis, _, err := sched.findNodesThatFitPod(ctx, profile, state, &framework.QueuedPodInfo{PodInfo: info})
-	return nodes, diagnosis, err
-}
-
 func (sched *Scheduler) choosing(
 	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
 ) (ScheduleResult, error) {
