@@ -144,7 +144,7 @@ def _headline(explained: Explained) -> tuple[str, ...]:
     none = "no node passes, but preemption helps" if helped else "no node passes"
     nodes = passing_words(passing, len(explanation.nodes)) if passing else none
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
-    doubtful = Look.WARNING if unknown or helped or subject.node else ""
+    doubtful = Look.WARNING if (unknown and passing) or helped or subject.node else ""
     verdict = Styled(doubtful or (Look.GOOD if passing else Look.ERROR), nodes)
     remarks = "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     if unknown and passing:

@@ -20,9 +20,8 @@ from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_soft
-from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 from webhook.spread.constraint import Constraint
-from webhook.spread.nodes import Nodes, NodeSet, union
+from webhook.spread.nodes import Nodes, NodeSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,6 @@ class Domain:
     eligible: bool  # The constraint counts any of its nodes.
     passes: bool  # The constraint lets the Pod in; a soft one always does.
     open: NodeSet  # Its nodes on which the Pod could run.
-    shut: NodeSet  # Its nodes that another plugin refuses.
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +93,9 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
     framework, nodes = Framework(cycle), cycle.snapshot.nodes
     feasibility = framework.feasibility()
     preemption = preempt(framework, feasibility, cycle.snapshot.pods_of, cycle.snapshot.budgets)
-    refused_elsewhere = union(
-        refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
-    )
     explained = [
         replace(
-            _explained(counts, nodes, feasibility.feasible, refused_elsewhere),
+            _explained(counts, nodes, feasibility.feasible),
             single=single_domain(cycle, counts.constraint),
         )
         for counts in (*feasibility.spread.domains, *count_soft(cycle))
@@ -127,7 +122,7 @@ def unjudged(cycle: Cycle, gap: str) -> Explanation:
     return Explanation(cycle, Framework(cycle).feasibility(), (), ("",), {}, {}, (gap,))
 
 
-def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: NodeSet) -> ConstraintExplained:
+def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet) -> ConstraintExplained:
     constraint, min_match_num = counted.constraint, counted.min_match_num
     refused = frozenset(counted.refused()) if constraint.hard else frozenset()
     domains = [
@@ -139,7 +134,6 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
             value in counted.eligible,
             value not in refused,
             members & feasible,
-            members & shut,
         )
         for value, members in sorted(nodes.domains(constraint.topology_key).items())
     ]

@@ -19,6 +19,7 @@ from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from evenkeel.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
 from evenkeel.simulate.results import Range
 from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
+from evenkeel.terminal.style import PALETTE, Look, Style
 from tests.support.build import pod
 from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import INFRA, ZONE, attempted, node, running, spread
@@ -336,6 +337,22 @@ def test_what_is_not_judged_is_named():
 
     assert "1 of 1 node passes what evenkeel judges; dynamic resources are not judged." in lines(found)[0]
     assert ("dynamic resources",) == as_json(found)["notJudged"]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "gaps", "look"),
+    [
+        ("8", (), Look.GOOD),
+        ("8", ("volumes",), Look.WARNING),
+        ("0", (), Look.ERROR),
+        ("0", ("volumes",), Look.ERROR),
+    ],
+)
+def test_the_first_line_is_red_where_no_node_passes_whatever_else_is_not_judged(cpu, gaps, look):
+    one = explained(node("n1", cpu=cpu))
+    coloured = text(one._replace(explanation=replace(one.explanation, gaps=gaps)), TIME, Style(True)).splitlines()[0]
+
+    assert f"\x1b[{PALETTE[look]}m{'1 of 1 node passes' if look != Look.ERROR else 'no node passes'}" in coloured
 
 
 def test_scores_in_json():

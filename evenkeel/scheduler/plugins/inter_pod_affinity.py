@@ -16,8 +16,8 @@ from evenkeel.scheduler.topology_counts import TopologyCounts
 from webhook.kubernetes.labels import Labels
 from webhook.spread.nodes import NodeSet, union
 
-AFFINITY_UNMET = Reason("node(s) didn't match pod affinity rules", "its podAffinity not met")
-ANTI_AFFINITY_UNMET = Reason("node(s) didn't match pod anti-affinity rules", "its podAntiAffinity not met")
+AFFINITY_UNMET = Reason("node(s) didn't match pod affinity rules", "podAffinity not met")
+ANTI_AFFINITY_UNMET = Reason("node(s) didn't match pod anti-affinity rules", "podAntiAffinity not met")
 ANTI_AFFINITY_OF_OTHERS_UNMET = Reason(
     "node(s) didn't satisfy existing pods anti-affinity rules", "podAntiAffinity of other Pods not met"
 )

@@ -10,10 +10,10 @@ from evenkeel.scheduler.profile import NODE_AFFINITY
 from webhook.spread.nodes import NodeSet
 
 CONFLICT = "pod affinity terms conflict"
-NOT_NAMED = "not named in its node affinity"
-OTHER_AFFINITY = Reason("node(s) didn't match Pod's node affinity/selector", "not in its nodeSelector or node affinity")
+NOT_NAMED = "not named in node affinity"
+OTHER_AFFINITY = Reason("node(s) didn't match Pod's node affinity/selector", "not in nodeSelector or node affinity")
 ENFORCED_AFFINITY = Reason(
-    "node(s) didn't match scheduler-enforced node affinity", "not in the addedAffinity of kube-scheduler"
+    "node(s) didn't match scheduler-enforced node affinity", "not in kube-scheduler's addedAffinity"
 )
 
 

@@ -10,7 +10,7 @@ from evenkeel.scheduler.pod_counts import PodInfo
 from evenkeel.scheduler.profile import NODE_PORTS, Cycle
 from webhook.spread.nodes import NodeSet
 
-NO_FREE_PORTS = Reason("node(s) didn't have free ports for the requested pod ports", "its host port taken")
+NO_FREE_PORTS = Reason("node(s) didn't have free ports for the requested pod ports", "host port taken")
 
 
 class NodePorts(Plugin):

@@ -22,12 +22,12 @@ from evenkeel.scheduler.storage import CAPACITIES, Claim, PersistentVolume, Stor
 from webhook.spread.affinity import NodeTerm
 from webhook.spread.nodes import NodeSet, positions, union
 
-OUT_OF_REACH = Reason("node(s) didn't match PersistentVolume's node affinity", "out of reach of its claim's volume")
-NO_VOLUME = Reason("node(s) didn't find available persistent volumes to bind", "no volume for its claim")
-NOT_ENOUGH_SPACE = Reason("node(s) did not have enough free storage", "too little free storage for its claim")
+OUT_OF_REACH = Reason("node(s) didn't match PersistentVolume's node affinity", "out of reach of the claim's volume")
+NO_VOLUME = Reason("node(s) didn't find available persistent volumes to bind", "no volume for the claim")
+NOT_ENOUGH_SPACE = Reason("node(s) did not have enough free storage", "too little free storage for the claim")
 VOLUME_MISSING = Reason(
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
-    "the volume of its claim does not exist",
+    "the volume of the claim does not exist",
 )
 MOST_PAIRS = 10_000  # Pairs of sets of nodes that are compared; where there are more, each node is looked at instead.
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"

@@ -12,8 +12,8 @@ from evenkeel.scheduler.storage import ONE_POD
 from evenkeel.scheduler.volumes import ClaimKey, Mounts
 from webhook.spread.nodes import NodeSet
 
-DISK_CONFLICT = Reason("node(s) had no available disk", "its disk in use")
-_IN_USE = "its claim in use"
+DISK_CONFLICT = Reason("node(s) had no available disk", "disk in use")
+_IN_USE = "claim in use"
 CLAIM_IN_USE = Reason(
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
     _IN_USE,

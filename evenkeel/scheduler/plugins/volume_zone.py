@@ -13,7 +13,7 @@ from webhook.kubernetes.labels import Labels
 from webhook.kubernetes.names import BETA_REGION, BETA_ZONE, REGION, ZONE
 from webhook.spread.nodes import NodeSet, union
 
-OTHER_ZONE = Reason("node(s) had no available volume zone", "not in the zone of its volume")
+OTHER_ZONE = Reason("node(s) had no available volume zone", "not in the zone of the volume")
 # Every label that names a zone or region, with the one of today in its place.
 NOT_BETA = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
 
