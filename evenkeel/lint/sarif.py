@@ -12,7 +12,7 @@ from evenkeel.lint.results import LintSummary, Located, Problem
 from webhook import __version__
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity, Skipped
 from webhook.findings.rule import Rule
-from webhook.findings.wording import of_field
+from webhook.findings.wording import in_full
 from webhook.rules import RULES
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -87,14 +87,11 @@ def _result(located: Located) -> Mapping[str, object]:
     location: dict[str, object] = {"physicalLocation": {**_file(located.file), "region": region}}
     if located.object is not None:
         location["logicalLocations"] = [{"name": located.object.name, "fullyQualifiedName": str(located.object)}]
-    text = f"{of_field(finding)}: found {finding.found}, wanted {finding.wanted}. Fix: {finding.fix}."
-    if finding.help:
-        text += f" {finding.help}"
     return {
         "ruleId": finding.rule,
         "ruleIndex": _IDS.index(finding.rule),
         "level": SARIF_LEVELS[finding.severity],
-        "message": {"text": text},
+        "message": {"text": in_full(finding)},
         "locations": [location],
         "partialFingerprints": {"evenkeel/v1": fingerprint(located)},
     }

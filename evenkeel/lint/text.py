@@ -22,7 +22,7 @@ from evenkeel.lint.results import PROBLEM, JudgedFile, LintSummary, Located, Pro
 from evenkeel.terminal.output import not_run
 from evenkeel.terminal.style import Look, Style
 from webhook.findings import wording
-from webhook.findings.finding import Severity
+from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 
 LONGEST_QUOTED = 160  # characters of a line
@@ -65,11 +65,18 @@ def _finding(located: Located, style: Style) -> str:
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
     where = "  ".join((f"{shown(located.file)}:{located.line}:{located.column}", *filter(None, about)))
     quote = _quote(located.quoted, located.column, located.end_column)
-    is_seen = wording.is_told(finding) or finding.found.strip('"') in quote.marked
-    value = "" if is_seen else f"found {one_line(finding.found, LINE_LIMIT)}"
+    value = "" if _is_seen(finding, quote.marked) else f"found {one_line(finding.found, LINE_LIMIT)}"
     advice = (finding.fix, finding.help) if finding.help else (finding.fix,)
     title = f"{style(severity, severity)}: {one_line(wording.line(finding), LINE_LIMIT)}"
     return "\n".join((title, *_frame(where, located.line, quote, value, severity, advice, style)))
+
+
+def _is_seen(finding: Finding, marked: str) -> bool:
+    """Return whether the message or what is marked shows the value found; a selector is told in another form."""
+    field, _, selector = marked.partition(":")
+    is_selector = field.strip('"') == "labelSelector" and finding.path[-1:] == ("labelSelector",)
+    is_shown = finding.found.strip('"') in marked or (is_selector and bool(selector.strip()))
+    return is_shown or wording.is_told(finding)
 
 
 class _Quote(NamedTuple):

@@ -120,19 +120,21 @@ problem: cannot be read: found unexpected end of stream while scanning a quoted 
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("line", "value", "shown"),
     [
-        ('"app=web"', True),
-        ("Honor", True),
-        ('"topology.kubernetes.io/zone"', False),  # in the line
-        ("DoNotSchedule", True),
-        ("labels to select", False),  # in the message
+        ("topologyKey: zone", '"app=web"', True),
+        ("topologyKey: zone", '"zone"', False),
+        ("maxSkew: 1", "labels to select", False),  # is in the message
+        ("labelSelector: {matchLabels: {app: web}}", '"app=web"', False),
+        ('"labelSelector": {"matchLabels": {"app": "web"}}', '"app=web"', False),
+        ("labelSelector:", "null", True),
+        ("replicas: 9", "room for 3 replicas", True),
+        ("labelSelector: ", '"app=web"', True),
     ],
 )
-def test_a_value_is_told_beside_the_carets_unless_it_can_be_seen(value, shown):
+def test_a_value_is_told_beside_the_carets_unless_it_can_be_seen(line, value, shown):
     (found, *_) = judged(json.dumps(WRONG)).found
-    line = "topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule"
-    located = Located("a", 1, 1, 41, line, found.finding._replace(found=value), None, "")
+    located = Located("a", 1, 1, len(line) + 1, line, found.finding._replace(found=value), None, "")
 
     assert shown == (f"^ found {value}" in lint_text.file(JudgedFile("a", found=[located]), UNCOLOURED))
 
