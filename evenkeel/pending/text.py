@@ -67,7 +67,7 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
 def _group(group: Group, together: bool, options: Sequence[str]) -> Iterator[TextLine]:
     """Yield a group; `together`: its remedy was tried with the Pods of all groups."""
     workload = Styled(Look.NAME, f"{group.workload} in {group.namespace}")
-    yield workload, f": {len(group.pods)}: {first_of(group.pods)}"
+    yield workload, f", {number_of(len(group.pods), 'Pod')}: {first_of(group.pods)}"
     yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
     yield f"  {group.cause}"
     if group.cause.startswith(PASSES):

@@ -48,13 +48,6 @@ def page(template: str, script: str = "", **values: object) -> str:
     return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
 
 
-def share_text(share: float) -> str:
-    """Return a share such as `67 %`; only none is 0 %, and only all is 100 %."""
-    if 0 < share < 1:
-        share = min(max(share, 0.01), 0.99)
-    return f"{share:.0%}".replace("%", " %")
-
-
 def scaled(number: float, widest: float, length: int) -> float:
     """Return the length of a bar for `number`, where the bar for the number `widest` has `length`."""
     scaled_length = round(length * number / widest, 1) if widest else 0

@@ -21,7 +21,7 @@ from evenkeel.explain.tables import constraint_remarks, domain_rows
 from evenkeel.explain.text import claim_lines, closed_lines, headline, preferred
 from evenkeel.placement.kubectl_commands import asking
 from evenkeel.placement.subject import FROM_POD
-from evenkeel.report.html import SHORT_WIDTH, Bar, Tile, page, scaled, share_text
+from evenkeel.report.html import SHORT_WIDTH, Bar, Tile, page, scaled
 from evenkeel.report.impact import GRAVITY
 from evenkeel.report.inventory import key_of
 from evenkeel.report.report import Report, ReportedGroup, ReportedWorkload
@@ -35,11 +35,14 @@ from evenkeel.report.text import (
     contact_words,
     foreign_words,
     idle_words,
+    no_constraint_words,
     pinned_words,
     policy_sums,
+    share_text,
     size_words,
     skew_words,
     spread_remarks,
+    workload_name,
 )
 from evenkeel.report.waiting_pods import Waiting
 from evenkeel.scheduler.spread_counts import DomainCounts
@@ -203,7 +206,7 @@ def _causes(
         {
             "cause": cause,
             "pods": number_of(numbers[cause], "Pod"),
-            "workloads": first_of(dict.fromkeys(_name(workload) for workload, _ in groups), SHOWN_OTHERS),
+            "workloads": first_of(dict.fromkeys(workload_name(workload) for workload, _ in groups), SHOWN_OTHERS),
             "groups": [_waiting(workload, group, now, options) for workload, group in groups],
         }
         for cause, groups in sorted(by_cause.items(), key=lambda entry: -numbers[entry[0]])
@@ -216,7 +219,7 @@ def _waiting(
     others = [name for name in group.names if name != group.subject.ref.name]
     wait = "waits" if len(others) == 1 else "wait"
     row: dict[str, object] = {
-        "workload": _name(workload),
+        "workload": workload_name(workload),
         "pods": number_of(len(group.names), "Pod"),
         "like": f"{number_of(len(others), 'more Pod')} {wait} for the same reason: {first_of(others, SHOWN_OTHERS)}."
         if others
@@ -323,7 +326,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
     flags = {
         "waiting": workload.live.waiting,
         "uneven": worst_excess,
-        "lost": workload.live.running > 1 and share == 1,
+        "lost": workload.loses_all,
         "idle": why_idle,
         "found": by_severity[Severity.ERROR] or by_severity[Severity.WARNING],
         "denied": titles.policy and not workload.impact.worst.allowed,
@@ -341,14 +344,15 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
         "running": workload.live.running,
         "waiting": workload.live.waiting,
         "leaving": workload.live.leaving,
-        **_share(workload.loss, bool(flags["lost"])),
+        **_share(workload.loss, workload.loses_all),
         "skews": [_skew(spread, widest) for spread in workload.spreads[:MOST_SKEWS]],
         "more_skews": max(0, len(workload.spreads) - MOST_SKEWS),
         "idle": len(why_idle),
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
         "more_charts": len(workload.spreads) - len(charts),
-        "pinned": list(pinned_words(workload)),
+        "remarks": [*no_constraint_words(workload, titles), *pinned_words(workload)],
+        "unconstrained": workload.unconstrained,
         "scaling": autoscaled(workload.scaling) if workload.scaling is not None else "",
         "findings": _findings("", workload.findings),
         "at_most": _findings(f"At {workload.scaling.most:,} replicas also:", workload.at_most)
@@ -376,11 +380,6 @@ def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | No
         for finding in gravest
     ]
     return {"title": title, "rows": rows, "more": len(findings) - len(rows)} if rows else None
-
-
-def _name(workload: ReportedWorkload) -> str:
-    ref = workload.live.ref
-    return f"{ref.namespace}/{ref.kind.lower()}/{ref.name}"
 
 
 def _skew(spread: Spread, widest: int) -> dict[str, object]:

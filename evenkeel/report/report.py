@@ -14,7 +14,7 @@ from typing import NamedTuple
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.claims import ClaimReach, Pins
 from evenkeel.placement.created_pods import BARE_CREATION, PodCreation
-from evenkeel.placement.subject import FROM_SCHEDULER, POLICY, runs_on_fargate
+from evenkeel.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, runs_on_fargate
 from evenkeel.report.idle_constraints import why_idle
 from evenkeel.report.impact import Impact, impact
 from evenkeel.report.inventory import Inventory, LiveWorkload, by_name
@@ -94,6 +94,20 @@ class ReportedWorkload:
     def share(self) -> float | None:
         """The share of its Pods that the loss of a zone takes at most; None if no Pod is in a zone, or if not known."""
         return self.loss.share if self.loss is not None else None
+
+    @property
+    def loses_all(self) -> bool:
+        """Whether it would lose all of two Pods or more with one zone."""
+        return self.live.running > 1 and self.share == 1
+
+    @property
+    def unconstrained(self) -> bool:
+        """Whether it has no constraints of its own, and either defaults are in force or its Pods are to be spread."""
+        if self.placer:
+            return False
+        if self.spreads:
+            return all(spread.source != FROM_POD for spread in self.spreads)
+        return max(self.live.pods, self.replicas or 0) > 1 and self.live.ref.kind != "DaemonSet"
 
     @property
     def assumed(self) -> bool:
@@ -369,7 +383,7 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSum
         defaults_change=change,
         uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
         assumed=sum(workload.assumed for workload in workloads) if placed else None,
-        lost=sum(workload.live.running > 1 and workload.share == 1 for workload in workloads) if placed else None,
+        lost=sum(workload.loses_all for workload in workloads) if placed else None,
         idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,
         loss=sum_of_losses(workload.loss for workload in workloads) if placed else None,
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evenkeel.explain.claims_text import places
-from evenkeel.placement.subject import FROM_POD
 from evenkeel.report.impact import GRAVITY, Impact, WebhookAnswer
 from evenkeel.report.report import Report, ReportedWorkload, ReportSummary
 from evenkeel.report.spread import Spread, ZoneLoss
+from evenkeel.simulate.constraint_words import unwritten
 from evenkeel.terminal.json_forms import fields, finding_json, form
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.admission.decision import Outcome
@@ -24,6 +24,7 @@ from webhook.findings.wording import (
     range_of,
     shown_name,
 )
+from webhook.kubernetes.names import ZONE
 from webhook.kubernetes.references import Scaling
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER
 from webhook.spread.constraint import HARD
@@ -33,6 +34,7 @@ NAME_COLUMN, WHY = 52, 160  # characters of a name, and of why something is deni
 QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
 NAMESPACE = "namespace"
 NOT_SENT, NOT_KNOWN = "not sent", "not known"
+LOST = "LOST WITH ONE ZONE"
 
 
 class Titles(NamedTuple):
@@ -74,7 +76,7 @@ def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCO
             lines += [*_impacts(workloads, titles, shown), ""]
             lines += _audited_defaults(workloads, report.node_makers)
         if workloads:
-            lines += [*_spreads(workloads), ""]
+            lines += [*_spreads(workloads, titles), ""]
     return style.lines([*lines, *_sums(report, titles)])
 
 
@@ -152,9 +154,9 @@ def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]
         "WAITING",
         *denied_titles,
         *severities,
-        "UNEVEN",
+        "SKEW TOO LARGE",
         "LOSE ALL WITH A ZONE",
-        "LARGEST ZONE",
+        LOST,
     )
     of_namespaces = by == NAMESPACE
     yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
@@ -186,10 +188,10 @@ def contact_words(contacts: Mapping[str, str] | None) -> str:
 # Spread
 
 
-def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[TextLine]:
+def _spreads(workloads: Sequence[ReportedWorkload], titles: Titles) -> Iterator[TextLine]:
     yield Styled(Look.NAME, "How the Pods are spread, the worst first:")
     yield ""
-    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "LARGEST ZONE", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
+    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", LOST, "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
     below: dict[int, list[str]] = {}
     for workload in workloads:
         spreads: Sequence[Spread | None] = workload.spreads or (None,)
@@ -198,15 +200,27 @@ def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[TextLine]:
             first = (_name(workload), _pods(workload), _loss(workload.loss)) if i == 0 else ("", "", "")
             rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
             below[len(rows) - 1] = [*(_remarks(spread, idle) if spread is not None else ())]
-        below[len(rows) - 1] += [*pinned_words(workload), *_findings(workload)]
+        below[len(rows) - 1] += [
+            *no_constraint_words(workload, titles),
+            *pinned_words(workload),
+            *_findings(workload),
+        ]
     for i, line in enumerate(_table(rows)):
         yield line
         yield from (("      ", remark) for remark in below.get(i, ()))
+    rules = [finding.rule for workload in workloads for finding in (*workload.findings, *workload.at_most)]
+    if rules:
+        yield ""
+        yield f"For what a finding means: evenkeel rules {rules[0]}"
+
+
+def workload_name(workload: ReportedWorkload) -> str:
+    ref = workload.live.ref
+    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN)
 
 
 def _name(workload: ReportedWorkload) -> str:
-    ref = workload.live.ref
-    return Styled(Look.NAME, one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN))
+    return Styled(Look.NAME, workload_name(workload))
 
 
 def _pods(workload: ReportedWorkload) -> str:
@@ -221,23 +235,25 @@ def _loss(loss: ZoneLoss | None) -> str:
         return NOT_KNOWN
     if loss.share is None:
         return "-"
-    return Styled(Look.WARNING if loss.share == 1 else "", f"{loss.share:.0%} ({shown_name(loss.largest, 24)})")
+    return Styled(Look.WARNING if loss.share == 1 else "", f"{share_text(loss.share)} ({shown_name(loss.largest, 24)})")
+
+
+def share_text(share: float) -> str:
+    """Return a share such as `67%`; only none is 0%, and only all is 100%."""
+    return f"{min(max(share, 0.01), 0.99) if 0 < share < 1 else share:.0%}"
 
 
 def _spread(spread: Spread) -> tuple[str, str, str]:
     constraint = spread.constraint
     key = one_line(constraint.topology_key.rpartition("/")[2], 40)
-    source = "" if spread.source == FROM_POD else f" ({spread.source})"
-    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew_words(spread), _domains(spread)
+    return f"{key} {constraint.when_unsatisfiable}", skew_words(spread), _domains(spread)
 
 
 def skew_words(spread: Spread) -> str:
-    """Return the skew against maxSkew."""
+    """Return the skew, and the one that maxSkew allows."""
     if spread.skew is None:
         return NOT_KNOWN
-    words = (
-        f"{spread.skew:,} {'>' if spread.skew > spread.constraint.max_skew else 'of'} {spread.constraint.max_skew:,}"
-    )
+    words = f"{spread.skew:,}, allowed {spread.constraint.max_skew:,}"
     return Styled(Look.WARNING if spread.excess else "", words)
 
 
@@ -258,8 +274,19 @@ def _domains(spread: Spread) -> str:
 
 def _remarks(spread: Spread, idle: str) -> Iterator[str]:
     if idle:
-        yield Styled(Look.WARNING, f"{spread.constraint.topology_key}: {idle_words(spread, idle)}")
+        yield Styled(Look.WARNING, idle_words(spread, idle))
     yield from spread_remarks(spread)
+
+
+def no_constraint_words(workload: ReportedWorkload, titles: Titles) -> Iterator[str]:
+    """Yield that a workload has no constraints of its own, and which defaults are in force."""
+    if not workload.unconstrained:
+        return
+    look = Look.WARNING if workload.loses_all else ""
+    for source in sorted({spread.source for spread in workload.spreads}):
+        yield from (Styled(look, words) for words in unwritten(source, named=bool(titles.policy)))
+    if not workload.spreads:
+        yield Styled(look, "It has no constraints of its own, and no defaults are in force.")
 
 
 def idle_words(spread: Spread, idle: str) -> str:
@@ -272,21 +299,20 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
     """Yield what else is to be known of one constraint."""
     if spread.counted is None:
         return
-    key = spread.constraint.topology_key
     if shared := spread.shared:
         named = [f"{name} ({number:,})" for name, number in shared.items()]
-        yield f"{key}: also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
+        yield f"also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
     if spread.is_forced:
-        yield f"{key}: a hard constraint allows no smaller skew than {spread.least_skew:,} for so many Pods"
+        yield f"a DoNotSchedule constraint allows no smaller skew than {spread.least_skew:,} for so many Pods"
     if spread.closed and spread.constraint.hard:
         counts = "counts as a domain" if len(spread.closed) == 1 else "count as domains"
         closed = first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)
-        yield f"{key}: {closed} {counts}, but no node there takes these Pods"
+        yield f"{closed} {counts}, but no node there takes these Pods"
     if spread.unlabelled:
-        yield f"{key}: {number_of(spread.unlabelled, 'node')} without the label"
+        yield f"{number_of(spread.unlabelled, 'node')} without the label {spread.constraint.topology_key}"
     eligible, wanted = len(spread.counted.eligible), spread.constraint.min_domains
     if spread.constraint.hard and eligible < wanted:
-        yield f"{key}: {number_of(eligible, 'domain')}, fewer than minDomains {wanted}"
+        yield f"{number_of(eligible, 'domain')}, fewer than minDomains {wanted}"
 
 
 def _findings(workload: ReportedWorkload) -> Iterator[str]:
@@ -344,7 +370,8 @@ def size_words(report: Report) -> str:
     what = f"{number_of(summary.workloads, 'workload')} with {number_of(summary.pods, 'Pod')}{waiting}"
     if report.nodes is None or report.zones is None:
         return f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
-    return f"{what} on {number_of(report.nodes, 'node')} in {number_of(report.zones, 'zone')}."
+    where = f" in {number_of(report.zones, 'zone')}" if report.zones else f", none with the label {ZONE}"
+    return f"{what} on {number_of(report.nodes, 'node')}{where}."
 
 
 def _sums(report: Report, titles: Titles) -> Iterator[str]:
@@ -356,9 +383,12 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
             "and findings of rules that need nodes."
         )
     if summary.workloads and summary.uneven is not None:
+        unconstrained = sum(workload.loses_all and workload.unconstrained for workload in report.workloads)
+        have = "has no constraints of its own" if unconstrained == 1 else "have no constraints of their own"
+        these = f"; {unconstrained:,} of these {have}" if unconstrained else ""
         yield (
             f"{number_of(summary.uneven, 'workload exceeds', 'workloads exceed')} maxSkew. "
-            f"Of all workloads with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
+            f"Of all workloads with two Pods or more, {summary.lost:,} would lose every Pod with one zone{these}."
         )
     if summary.idle:
         yield f"{number_of(summary.idle, 'constraint spreads', 'constraints spread')} nothing."

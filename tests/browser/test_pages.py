@@ -130,7 +130,7 @@ def test_what_is_shown_is_read_by_role_and_name(opened, example):
     page.get_by_role("group").filter(has_text="More of web").locator("summary").click()
     assert page.get_by_role("img", name="Pods per domain, zone: a 2; b 1; c 0, no node takes these Pods").is_visible()
     row = page.get_by_role("row", name="web Deployment in shop")
-    assert ["3 + 1 waiting", "67 % (a)", "2 > 1 zone", "1 warning\n1 info", "warned"] == [
+    assert ["3 + 1 waiting", "67% (a)", "zone: 2, allowed 1", "1 warning\n1 info", "warned"] == [
         cell.inner_text().strip().replace("\u00a0", " ") for cell in row.get_by_role("cell").all()
     ]
 

@@ -171,6 +171,7 @@ def test_report_judges_no_spread_that_is_ignored(ask, case):
     assert ([], placer) == (found["constraints"], found["constraintsIgnoredBy"])
     assert "single-domain" not in {finding["rule"] for finding in found["findings"]}
     assert f"      {placer} places its Pods, and ignores constraints" in in_text.out.splitlines()
+    assert "no constraints of its own" not in in_text.out
     (heeded,) = json.loads(ask("report -o json", *OF_EKS, web(), *uneven).out)["workloads"]
     assert (1, None) == (len(heeded["constraints"]), heeded["constraintsIgnoredBy"])
 

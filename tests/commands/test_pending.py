@@ -49,7 +49,7 @@ def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pe
 
     assert (0, "") == (code, err)
     assert "2 Pods could not be placed." == out.splitlines()[0]
-    assert "Pod shop/web-1 in shop: 1: web-1" in out
+    assert "Pod shop/web-1 in shop, 1 Pod: web-1" in out
     assert "1 more Pod waits: SchedulingGated." in out
     assert "1 more Pod waits: not tried yet." in out
     assert "1 more Pod waits: placed by the scheduler volcano." in out

@@ -35,10 +35,10 @@ def test_as_text():
     assert [
         "5 Pods could not be placed.",
         "Services cannot be listed.",
-        "Deployment/web in shop: 4: a, b, c, d",
+        "Deployment/web in shop, 4 Pods: a, b, c, d",
         f"  {CAUSE}",
         "  now: uncordon n1: 4 of 5 waiting Pods then run",
-        "Job/\\u001b[31m in shop: 1: e",
+        "Job/\\u001b[31m in shop, 1 Pod: e",
         f"  {CAUSE}",
         "  no change was tried; to try changes: evenkeel explain pod/e -n shop",
         "1 more Pod waits: SchedulingGated.",

@@ -9,7 +9,8 @@ import re
 import pytest
 
 from evenkeel.clusters.known_cluster import Origin
-from evenkeel.report.html import SHORT_WIDTH, page, scaled, share_text
+from evenkeel.report.html import SHORT_WIDTH, page, scaled
+from evenkeel.report.text import share_text
 
 EMPTY = {
     **{"title": "t", "origin": "o", "titles": type("Titles", (), {"policy": "", "compare": ""})},
@@ -55,7 +56,7 @@ def test_values_are_escaped():
     assert "<p>&lt;script&gt;&#34;&amp;</p>" in made(origin='<script>"&')
 
 
-@pytest.mark.parametrize(("share", "said"), [(0, "0 %"), (0.001, "1 %"), (0.5, "50 %"), (0.999, "99 %"), (1, "100 %")])
+@pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.001, "1%"), (0.5, "50%"), (0.999, "99%"), (1, "100%")])
 def test_a_share_is_never_rounded_to_none_or_all(share, said):
     assert said == share_text(share)
 

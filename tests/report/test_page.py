@@ -11,7 +11,7 @@ from evenkeel.report.page import MOST_SHOWN, html
 from evenkeel.report.text import Titles
 from tests.report.test_impact import EMPTY
 from tests.report.test_waiting_pods import found as waiting
-from tests.support.build import HOSTNAME, constraint, hpa, namespace, policy
+from tests.support.build import HOSTNAME, constraint, hpa, namespace, policy, service
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 
@@ -97,7 +97,7 @@ def test_what_the_loss_of_a_zone_takes():
 
     assert (
         "Of 2 workloads with two Pods or more, 1 would lose every Pod with one zone, 1 half of them or more. "
-        "The median workload would lose 75 %." in found.text
+        "The median workload would lose 75%." in found.text
     )
     assert "b 3 1 0 1 0" in found.text
     assert "a 3 0 1 0 0" in found.text
@@ -120,8 +120,8 @@ def test_the_share_that_a_zone_takes_and_the_skew_stand_in_words_beside_their_ba
     found = shown(*WEB)
 
     assert "4 + 1 waiting" in found.text
-    assert "75 % (a)" in found.text
-    assert "3 > 1 zone" in found.text
+    assert "75% (a)" in found.text
+    assert "zone: 3, allowed 1" in found.text
     (row,) = found.rows()
     assert ("waiting uneven", "0.750 2 1 5 -2") == (row["data-show"], row["data-order"])
 
@@ -173,7 +173,7 @@ def test_workloads_that_wait_for_the_same_cause_are_one_line():
 def test_the_page_begins_with_what_the_loss_of_a_zone_takes():
     found = shown(*WEB, titles=Titles("new.yaml"))
 
-    assert found.text.index("of the Pods on nodes would be lost with zone a 75 %") < found.text.index("waiting Pods 1")
+    assert found.text.index("of the Pods on nodes would be lost with zone a 75%") < found.text.index("waiting Pods 1")
     assert ["zones", "waiting", "policy", "all"] == found.all("h2", "id")
 
 
@@ -183,8 +183,8 @@ def test_the_sums_of_each_namespace_are_a_table_where_there_are_several():
         each["metadata"]["namespace"] = "bank"
     found = shown(*WEB, *other, namespace(name="bank", team="money")).text
 
-    assert "shop 1 5 1 75 % (a) 0 1 0 0" in found
-    assert "bank team=money 1 2 0 100 % (a) 1 0 0 0" in found
+    assert "shop 1 5 1 75% (a) 0 1 0 0" in found
+    assert "bank team=money 1 2 0 100% (a) 1 0 0 0" in found
     assert found.index("shop 1 5 1") < found.index("bank team=money")
     assert "Namespaces" not in shown(*WEB).text
 
@@ -209,8 +209,8 @@ def test_the_bar_of_a_larger_skew_is_longer():
     found = shown(*WEB, *other)
     skews = [one for one in found.all("rect") if one.get("class") in ("bar beyond", "mark")]
 
-    assert "8 > 1 zone" in found.text
-    assert "3 > 1 zone" in found.text
+    assert "zone: 8, allowed 1" in found.text
+    assert "zone: 3, allowed 1" in found.text
     assert [("bar beyond", "37.5%"), ("mark", "12.5%"), ("bar beyond", "100%"), ("mark", "12.5%")] == [
         (one["class"], one.get("width") or one["x"]) for one in skews
     ]
@@ -237,7 +237,7 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
     assert "would lose every Pod with one zone not known" in found.text
     assert "1 Pod not known shop/deployment/web" in found.text
     assert "no zone" not in found.text
-    assert "not known zone 2 info More" in found.text
+    assert "zone: not known 2 info More" in found.text
     assert "Not known without nodes." in found.text
     assert [] == found.pictures()
 
@@ -248,6 +248,14 @@ def test_what_spreads_nothing_is_said():
     assert "1 spreads nothing" in found.text
     assert "Spreads nothing: its selector counts no Pod." in found.text
     assert "idle" in found.rows()[0]["data-show"]
+
+
+def test_a_workload_without_constraints_has_no_row_that_says_that_nothing_is_found():
+    bare = shown(*ZONES, *deployment(), service(), *pods("a1", "a1"))
+    pod = shown(*ZONES, made_by("", "alone", "a1"))
+
+    assert "no constraints of its own More of web It has no constraints of its own. In force: kube-" in bare.text
+    assert "none in force none" in pod.text
 
 
 def test_the_policy_has_a_column_and_its_sums_only_where_one_is_named():

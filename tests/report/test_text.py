@@ -30,10 +30,10 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
     assert [
         "How the Pods are spread, the worst first:",
         "",
-        "  WORKLOAD              PODS   LARGEST ZONE   CONSTRAINT      SKEW    PODS PER DOMAIN",
-        "  shop/deployment/web   3      67% (a)        zone hard       2 > 1   a 2, b 1, c 0",
-        "      topology.kubernetes.io/zone: 1 node without the label",
-        "                                              hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
+        "  WORKLOAD              PODS   LOST WITH ONE ZONE   CONSTRAINT                SKEW           PODS PER DOMAIN",
+        "  shop/deployment/web   3      67% (a)              zone DoNotSchedule        2, allowed 1   a 2, b 1, c 0",
+        "      1 node without the label topology.kubernetes.io/zone",
+        f"{'':52}hostname ScheduleAnyway   2, allowed 1   0 to 2 (a1) in 7 domains",
     ] == found[:6]
     assert [
         "1 workload with 3 Pods on 7 nodes in 3 zones.",
@@ -43,7 +43,7 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
 
 def test_a_zone_without_a_name_is_shown():
     there = [*ZONES, node("x1", labels={ZONE: ""}), *deployment(constraint()), *pods("x1", "x1", "a1")]
-    row = next(line for line in lines(*there, titles=Titles()) if "zone hard" in line)
+    row = next(line for line in lines(*there, titles=Titles()) if "zone DoNot" in line)
 
     assert '67% ("")' in row
     assert row.endswith('"" 2, a 1, b 0, c 0')
@@ -161,9 +161,9 @@ def test_other_workloads_closed_domains_and_few_domains():
     canary = [made_by("", "canary", "a1", labels=both)]
     found = lines(*nodes, *deployment(constraint(minDomains=3)), *pods("a1"), *canary, titles=Titles())
 
-    assert "      topology.kubernetes.io/zone: also counts Pod/canary (1)" in found
-    assert "      topology.kubernetes.io/zone: b counts as a domain, but no node there takes these Pods" in found
-    assert "      topology.kubernetes.io/zone: 2 domains, fewer than minDomains 3" in found
+    assert "      also counts Pod/canary (1)" in found
+    assert "      b counts as a domain, but no node there takes these Pods" in found
+    assert "      2 domains, fewer than minDomains 3" in found
     enough = lines(*nodes, *deployment(constraint(minDomains=2)), *pods("a1"), titles=Titles())
     assert not any("fewer than" in line for line in enough)
 
@@ -178,7 +178,9 @@ def test_the_numbers_by_namespace():
         ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
         ["shop", "1", "2", "0", "0", "1", "1", "0"],
     ] == [re.split("   +", line.strip())[:8] for line in by_namespace[0:2]]
-    assert ["UNEVEN", "LOSE ALL WITH A ZONE", "LARGEST ZONE", "CONTACT"] == re.split("   +", by_namespace[0])[-4:]
+    assert ["SKEW TOO LARGE", "LOSE ALL WITH A ZONE", "LOST WITH ONE ZONE", "CONTACT"] == re.split(
+        "   +", by_namespace[0]
+    )[-4:]
     assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[1])[-4:]
     assert ("a", 1) == (one["summary"]["largestZone"], one["summary"]["largestZoneShare"])
     assert "not known" in text(report(*ZONES, *deployment()), NEW, Shown(by="namespace")), "whose it is"
@@ -228,7 +230,46 @@ def test_only_what_changes():
 
 
 def test_nothing_at_all():
-    assert ["0 workloads with 0 Pods on 1 node in 0 zones."] == lines(node("a1"), titles=Titles())
+    assert "Found no workload." == text(report(node("a1")), NEW, no_workload="Found no workload.")
+
+
+def test_that_no_node_names_its_zone_is_said():
+    assert f"1 workload with 1 Pod on 1 node, none with the label {ZONE}." in lines(
+        node("a1"), *deployment(), *pods("a1")
+    )
+
+
+NO_CONSTRAINTS = "It has no constraints of its own"
+
+
+@pytest.mark.parametrize(
+    ("objects", "options", "said"),
+    [
+        (
+            [*deployment(), service(), *pods("a1", "a1")],
+            {"named": False},
+            f"{NO_CONSTRAINTS}. In force: kube-scheduler's own defaults.",
+        ),
+        (
+            *([*deployment(), service(), *pods("a1", "a1")], {"of": policy(DEFAULTS), "titles": NEW}),
+            f"{NO_CONSTRAINTS}. In force: the default constraints of the policy.",
+        ),
+        (
+            [made_by("Cluster/db", f"db-{i}", "a1") for i in range(2)],
+            {},
+            f"{NO_CONSTRAINTS}, and no defaults are in force.",
+        ),
+        ([made_by("", "alone", "a1")], {}, ""),
+        ([*deployment(constraint()), *pods("a1", "a1")], {}, ""),
+        ([workload("DaemonSet"), *[made_by("DaemonSet/web", f"web-{i}", "a1") for i in range(2)]], {}, ""),
+    ],
+)
+def test_a_workload_without_constraints_says_so_and_which_defaults_act(objects, options, said):
+    found = lines(*ZONES, *objects, **{"titles": Titles(), **options})
+    loses_all = "1 of these has no constraints of its own" if said else "with one zone."
+
+    assert [said] * bool(said) == [line.strip() for line in found if line.strip().startswith(NO_CONSTRAINTS)]
+    assert any(loses_all in line for line in found)
 
 
 def test_without_nodes_nothing_is_said_of_what_needs_them():
@@ -240,9 +281,11 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
     of_nodes = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
 
     assert [
-        "  WORKLOAD              PODS            LARGEST ZONE   CONSTRAINT   SKEW        PODS PER DOMAIN",
-        "  shop/deployment/web   3 + 1 waiting   not known      zone hard    not known   not known",
+        "  WORKLOAD              PODS            LOST WITH ONE ZONE   CONSTRAINT           SKEW        PODS PER DOMAIN",
+        "  shop/deployment/web   3 + 1 waiting   not known            zone DoNotSchedule   not known   not known",
         "      info: rollout-skew, counts-tainted-nodes",
+        "",
+        "For what a finding means: evenkeel rules rollout-skew",
         "",
         "1 workload with 4 Pods, 1 of them waiting; their nodes and zones are not known.",
         "Without nodes, these are not known: the skew, the loss with one zone, constraints that spread nothing, and "
@@ -337,10 +380,7 @@ def test_a_constraint_that_spreads_nothing_is_said_to_and_why():
     empty, one_zone = deployment(EMPTY), [node("a1", "a"), node("a2", "a"), node("bare")]
     found = lines(*one_zone, *empty, *deployment(OK, name="ok"), *pods("a1"), titles=Titles())
 
-    assert (
-        "      topology.kubernetes.io/zone: spreads nothing: its selector counts no Pod; "
-        "it still keeps Pods off nodes without the label" in found
-    )
+    assert "      spreads nothing: its selector counts no Pod; it still keeps Pods off nodes without the label" in found
     assert "2 constraints spread nothing." in found
     assert "1 constraint spreads nothing." in lines(*ZONES, *empty, titles=Titles())
     assert not any("nothing" in line for line in lines(*WEB, titles=Titles()))

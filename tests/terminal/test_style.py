@@ -48,7 +48,7 @@ COLOURED = [
     (COMMANDS[0], "\x1b[1;31mno node passes\x1b[0m"),
     (COMMANDS[0], "\x1b[1;31mrefused\x1b[0m\n"),
     (COMMANDS[2], "\x1b[1;31m2 Pods could not be placed.\x1b[0m"),
-    (COMMANDS[2], "\x1b[1mDeployment/web in shop\x1b[0m: 2: "),
+    (COMMANDS[2], "\x1b[1mDeployment/web in shop\x1b[0m, 2 Pods: "),
     (COMMANDS[3], "\x1b[1;31mdenied \x1b[0m   \x1b[1;33mwarned "),
     (COMMANDS[3], "\x1b[1;31m3 + 1 waiting\x1b[0m"),
     (COMMANDS[5], "\x1b[1;31mthe rollout does not finish on the nodes that are there: "),
