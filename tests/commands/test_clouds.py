@@ -233,3 +233,14 @@ def test_lint_runs_no_rule_of_nodes_on_constraints_that_are_ignored(run, options
     reasons = {skipped["rule"]: skipped["reason"] for skipped in found["skipped"]}
     assert f"{placer} places its Pods, and ignores constraints" == reasons["unschedulable"]
     assert not reasons.keys() & {finding["rule"] for finding in found["findings"]}
+
+
+def test_what_tells_of_kueue_and_fargate_is_in_a_dump(run, api):
+    made = [web(annotations=TOPOLOGY), *ON_FARGATE, of_web(node_name="f1"), of_web("web-2", spec=GATED)]
+    api.put(*made)
+    assert 0 == run("dump -o d.jsonl.gz").code
+
+    answers = [
+        run(f"explain {name} -n shop --cluster d.jsonl.gz -o json").out for name in ("deployment/web", "pod/web-1")
+    ]
+    assert [[f"placement by {placer}"] for placer in (KUEUE, EKS)] == [json.loads(out)["notJudged"] for out in answers]
