@@ -20,7 +20,7 @@ last_release = $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
 
 .PHONY: help run quick test test-all browser controlplane helm e2e simulate-check cert-manager-check demo transcripts oracle \
-	oracle-diff fuzz bench bench-peers lint lint-compare docs image images image-check lock release release-check clean
+	oracle-diff oracle-live fuzz bench bench-peers lint lint-compare docs image images image-check lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,9 @@ transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts and 
 
 oracle: .venv/test ## ask Kubernetes' own code, KUBERNETES=v1.37.1, and rewrite its recordings in tests/data; needs Go
 	@$(PYTHON) -m tests.oracle $(KUBERNETES)
+
+oracle-live: .venv/test ## ask Kubernetes' own code and evenkeel about new clusters, SECONDS=60; KUBERNETES=v1.37.1, SEED=1; needs Go
+	@SECONDS=$(or $(SECONDS),60) $(PYTHON) -m tests.oracle.live
 
 oracle-diff: .venv/test ## say which recordings differ between two minor versions, A=1.36 B=1.37, and in what
 	@$(PYTHON) -m tests.oracle.diff $(A) $(B) $(CASE)

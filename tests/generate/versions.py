@@ -123,6 +123,7 @@ PRE_RELEASED = """
 """
 TAIL = """\
 `python -m tests.conformance MODE [FILE] [--kubernetes-version 1.X]` compares again, also with recordings of your own.
+`make oracle-live SECONDS=600 KUBERNETES=v1.X.Y` compares new random clusters, and keeps the smallest that differ.
 
 ## What was not compared
 

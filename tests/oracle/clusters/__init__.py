@@ -61,7 +61,12 @@ ARGUMENTS = (
 
 def whole_profile() -> list[Object]:
     """Return the cases of that kind, in order."""
-    return [_case(f"{LETTER}{number}", _chosen(number)) for number in range(NUMBER)]
+    return [whole(number) for number in range(NUMBER)]
+
+
+def whole(number: int) -> Object:
+    """Return the case of that number: beyond NUMBER, one that is not recorded."""
+    return _case(f"{LETTER}{number}", _chosen(number))
 
 
 def configured() -> list[Object]:

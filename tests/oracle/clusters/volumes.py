@@ -64,10 +64,11 @@ BESIDE: tuple[tuple[Feature, float], ...] = (
 
 def volumes() -> list[Object]:
     """Return the cases of that kind, in order."""
-    return [_case(number) for number in range(NUMBER)]
+    return [with_volumes(number) for number in range(NUMBER)]
 
 
-def _case(number: int) -> Object:
+def with_volumes(number: int) -> Object:
+    """Return the case of that number: beyond NUMBER, one that is not recorded."""
     random = Random(f"{LETTER}{number}")
     alone = number % 5 < 2
     cluster = plain(random, NODE_NUMBERS, MOST_PODS)
