@@ -12,8 +12,7 @@ from evenkeel.placement.explanation import Domain, Explanation, explain
 from evenkeel.placement.subject import attempt, next_replica
 from evenkeel.scheduler.snapshot import from_objects
 from tests.generate.commands import output
-from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, counting, sentence, svg
-from tests.generate.drawing import in_words
+from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, counting, in_words, sentence, svg
 from tests.support import ROOT
 from tests.support.build import service, workload
 from tests.support.placing import HOSTNAME, ZONE, node, running, spread

@@ -9,7 +9,7 @@ from evenkeel.catalogue import markdown as catalogue
 from evenkeel.clusters.reduction import only_read
 from evenkeel.report import skew_metrics
 from tests import outputs
-from tests.generate import chart, concepts, exits, growth, metrics, tutorial, versions, waiting
+from tests.generate import chart, concepts, exits, growth, metrics, tutorial, versions
 from tests.generate.commands import output
 from tests.generate.markdown import table
 from tests.support import ROOT
@@ -39,10 +39,8 @@ def table_of(block: re.Match[str]) -> str:
 
 
 WHOLE = {
-    "docs/explain.svg": waiting.picture,
     "docs/rules.md": catalogue.page,
     "docs/tutorial.md": tutorial.page,
-    "docs/versions.md": versions.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
     "charts/evenkeel/files/operators.yaml": chart.operators,
@@ -112,11 +110,6 @@ def dumped_parts() -> str:
     return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
 
 
-def sums() -> str:
-    """The table of the scores of docs/computed.md."""
-    return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
-
-
 def endings() -> str:
     """The table of how steps end, of docs/concepts.md."""
     return table(("step", "Pods per zone, the fullest first"), concepts.endings())
@@ -130,7 +123,6 @@ def skew() -> str:
 
 TABLES = {
     **{
-        "sums": sums,
         "endings": endings,
         "settings": settings,
         "rights": rights,
@@ -146,6 +138,8 @@ TABLES = {
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
     "growth": growth.table,
+    "compared": versions.compared,
+    "changes": versions.changed,
 }
 
 

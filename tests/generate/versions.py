@@ -1,4 +1,4 @@
-"""docs/versions.md: for which minor versions evenkeel speaks, by recordings, and what changed in each."""
+"""The parts of docs/how-true.md about minor versions: what was compared, by recordings, and what changed in each."""
 
 from __future__ import annotations
 
@@ -108,45 +108,25 @@ NOT_COMPARED = frozenset(
 FIRST_LISTED = 30  # of the minor versions: what older ones do is not compared with Kubernetes
 LINE_WIDTH = 125
 HEAD = """\
-# Versions of Kubernetes
-
-evenkeel computes what the minor version of the cluster does, from 1.{oldest} on. It takes the version from the live
-cluster, from the dump, or from `--kubernetes-version`. For a version newer than 1.{newest}, it prints a note.
-{pre_release}
-## What was compared
-
-Kubernetes' own code judged Pods in given clusters, and its answers were recorded. The table has the number of these
-cases. A test demands that evenkeel gives the same answer in every case.
+The minor version is that of the live cluster, of the dump, of the newest kubelet in a file of kubectl, or of
+`--kubernetes-version`. evenkeel knows all from 1.{oldest} on. For a version newer than 1.{newest}, it prints a note.
 """
-PRE_RELEASED = """
+PRE_RELEASED = """\
 1.{minor} is not released yet: evenkeel was compared with {pre_release}, and later pre-releases may differ.
 """
-TAIL = """\
-`python -m tests.conformance MODE [FILE] [--kubernetes-version 1.X]` compares again, also with recordings of your own.
-`make oracle-live SECONDS=600 KUBERNETES=v1.X.Y` compares new random clusters, and keeps the smallest that differ.
-
-## What was not compared
-
-These were read in Kubernetes' source:
-
-* Versions without numbers in the table, and 1.{oldest} to 1.{last}.
-* Controllers, evictions, admission, and which of several best nodes a Pod gets. Tests
-  [compare](simulate-model.md#is-it-true) simulations with 1.37.1 only.
-* Dynamic resources, scheduling groups and extenders. evenkeel says where a Pod or the cluster uses them.
-
-## What each version changes
-
-What was not compared is marked so.
-"""
 
 
-def page() -> str:
-    """The whole page."""
-    compared = (f"* **{name}**: {inspect.cleandoc(mode.__doc__ or '')}" for name, mode in MODES.items())
+def compared() -> str:
+    """The number of recorded cases of each version, and what each kind of them compares."""
+    kinds = (f"* **{name}**: {inspect.cleandoc(mode.__doc__ or '')}" for name, mode in MODES.items())
     pre_release = PRE_RELEASED.format(minor=NEWEST + 1, pre_release=PRE_RELEASE) if PRE_RELEASE else ""
-    head = HEAD.format(oldest=OLDEST, newest=NEWEST, pre_release=pre_release)
-    tail = TAIL.format(oldest=OLDEST, last=FIRST_LISTED - 1)
-    return "\n".join((head, *_table(), "", *compared, "", tail, *_changed()))
+    head = HEAD.format(oldest=OLDEST, newest=NEWEST) + pre_release
+    return "\n".join((head, *_table(), "", *kinds, ""))
+
+
+def changed() -> str:
+    """What each version changes."""
+    return "\n".join(_changed())
 
 
 def _table() -> Iterator[str]:
@@ -161,8 +141,8 @@ def _table() -> Iterator[str]:
 def _changed() -> Iterator[str]:
     """Each version with what it changes; the last is the one to come."""
     for minor in range(FIRST_LISTED, NEWEST + 2):
-        if changed := changes(minor):
-            yield from (f"### 1.{minor}", "", *map(_bullet, changed), "")
+        if found := changes(minor):
+            yield from (f"### 1.{minor}", "", *map(_bullet, found), "")
 
 
 def _bullet(text: str) -> str:
