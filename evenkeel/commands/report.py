@@ -7,6 +7,7 @@ Report how the Pods of each workload are spread, and what a policy would do to i
     evenkeel report -A --policy new.yaml --by namespace        how many workloads of each team
     evenkeel report -A --summary                               the totals only
     evenkeel report deployment/web -n shop
+    evenkeel report deployment/web -n shop --moves             which Pods to delete so that they are even again
     evenkeel report -A --metrics-bind :9090                    serve the skew as metrics, until you stop it
     evenkeel report -A -o html > spread.html                   a page with pictures, and why Pods wait
 
@@ -30,12 +31,16 @@ from evenkeel.clusters.selection import Candidates
 from evenkeel.explain.claims_text import notes_on_pins
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.created_pods import read_creation
+from evenkeel.placement.pod_defaults import defaults_in_force
 from evenkeel.report import page as report_page
 from evenkeel.report import text as render
 from evenkeel.report.inventory import POD, Inventory, key_of
 from evenkeel.report.report import Policies, Report, Reporting
 from evenkeel.report.waiting_pods import waiting
 from evenkeel.scheduler.profile import Profiles
+from evenkeel.simulate.controllers import SimulatedCluster
+from evenkeel.simulate.moves import NOT_SIMULATED, Hindrance, WayBack
+from evenkeel.simulate.ways_back import ways_back
 from evenkeel.terminal import inputs, output
 from evenkeel.terminal.json_forms import dumped
 from evenkeel.terminal.progress import with_bar
@@ -47,7 +52,8 @@ from webhook.cli.usage import UsageError
 from webhook.findings.wording import begun
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.names import SYSTEM_NAMESPACES
-from webhook.kubernetes.references import ObjectRef
+from webhook.kubernetes.references import ObjectKey, ObjectRef
+from webhook.kubernetes.times import seconds_at
 from webhook.policy.policy import Policy
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
@@ -94,6 +100,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summary", action="store_true", help="print only the totals")
     parser.add_argument(
         "--changed", action="store_true", help="print only workloads whose answer differs from that of --compare"
+    )
+    parser.add_argument(
+        "--moves",
+        action="store_true",
+        help="for workloads beyond maxSkew, print which Pods to delete one after the other until they are even",
     )
     inputs.add_scheduler_argument(parser)
     options.add_version_argument(parser)
@@ -160,10 +171,11 @@ def _read_report(
             yield raw
 
     def wanted(pod: Raw) -> bool:
-        if args.output != output.HTML:
+        if args.output != output.HTML and not args.moves:
             return False
         pod_object = read_pod(pod)
-        return pod_object.waits and chosen.namespace in ("", pod_object.namespace)
+        is_chosen = chosen.namespace in ("", pod_object.namespace)
+        return not pod_object.node or is_chosen if args.moves else pod_object.waits and is_chosen
 
     known = known_cluster.read(
         source,
@@ -190,7 +202,25 @@ def _read_report(
     reported = map(reporting.of, workloads)
     shown = reported if is_server else with_bar(reported, len(workloads), "workloads")
     report = reporting.report(shown, selection.label_of_sums(args))
+    if args.moves:
+        report = report._replace(ways_back=_ways_back(report, known, policies, profiles))
     return ReportOfCluster(report, known, inventory, profiles, "" if workloads else none_found)
+
+
+def _ways_back(report: Report, known: Known, policies: Policies, profiles: Profiles) -> dict[ObjectKey, WayBack]:
+    """Return how the workloads beyond maxSkew are even again."""
+    raws = {key_of(workload.live): workload.live.raw for workload in report.workloads if workload.exceeds}
+    defaults = defaults_in_force(policies.in_force, known.pods, known.others, known.snapshot)
+    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
+    unknown = dict.fromkeys(raws, WayBack(hindrance=Hindrance(NOT_SIMULATED)))
+    described = [raw for raw in raws.values() if raw is not None]
+    ways = with_bar(
+        ways_back(described, cluster, policies.policy.kinds, defaults, profiles),
+        len(described),
+        "workloads",
+        timed=True,
+    )
+    return {**unknown, **{ref.key: way for ref, way in ways}}
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -199,15 +229,16 @@ def _check(args: argparse.Namespace) -> None:
     without_list = [f"--by {args.by}"] if args.by else []
     if args.summary:
         without_list.append("--summary")
-    for option in [*without_list, "--changed"] if args.changed else without_list:
+    listing = [option for option, given in (("--changed", args.changed), ("--moves", args.moves)) if given]
+    for option in [*without_list, *listing]:
         if args.output not in (output.TEXT, output.JSON):
             raise UsageError(f"{option}: found -o {args.output}, wanted -o text or -o json")
         if args.metrics_bind is not None:
             raise UsageError(f"{option}: found --metrics-bind, which prints nothing; leave out one of the two")
     if args.changed and args.compare is None:
         raise UsageError("--changed: found no --compare, wanted the policy in force now")
-    if args.changed and without_list:
-        raise UsageError(f"--changed: found {without_list[0]}, which lists no workload; leave out one of the two")
+    if listing and without_list:
+        raise UsageError(f"{listing[0]}: found {without_list[0]}, which lists no workload; leave out one of the two")
     if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
         wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
         raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")

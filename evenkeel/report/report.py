@@ -23,6 +23,7 @@ from evenkeel.report.spread import Spread, Spreading, ZoneLoss, sum_of_losses, z
 from evenkeel.scheduler.profile import USUAL_PROFILES, Profiles
 from evenkeel.scheduler.replica_room import room_for
 from evenkeel.scheduler.snapshot import Snapshot
+from evenkeel.simulate.moves import WayBack
 from webhook.admission.cost import TooLarge, weigh
 from webhook.admission.decision import Outcome
 from webhook.admission.terms import Terms
@@ -32,7 +33,7 @@ from webhook.findings.neighbours import Neighbours
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import as_list
 from webhook.kubernetes.names import ZONE
-from webhook.kubernetes.references import Scaling
+from webhook.kubernetes.references import ObjectKey, Scaling
 from webhook.kubernetes.workload import BY_FARGATE, Workload, parse_workloads, scaling_of
 from webhook.policy.policy import Policy
 from webhook.spread.cluster_view import ClusterView
@@ -116,6 +117,11 @@ class ReportedWorkload:
         return bool(beyond) and all(source == POLICY for source in beyond)
 
     @property
+    def exceeds(self) -> bool:
+        """Whether any skew is beyond maxSkew, also one that a hard constraint forces."""
+        return any((spread.skew or 0) > spread.constraint.max_skew for spread in self.spreads)
+
+    @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
         return max((spread.excess for spread in self.spreads if spread.constraint.hard), default=0)
@@ -166,6 +172,7 @@ class Report(NamedTuple):
     namespaces: tuple[ReportedGroup, ...]
     groups: tuple[ReportedGroup, ...]  # by the values of a label that was asked for
     node_makers: frozenset[str] = frozenset()  # what starts nodes for new Pods
+    ways_back: Mapping[ObjectKey, WayBack] | None = None  # of workloads beyond maxSkew; None if nobody asks for them
 
     @property
     def uses_scheduler_defaults(self) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evenkeel.explain.claims_text import places
+from evenkeel.report import moves_text
 from evenkeel.report.impact import GRAVITY, Impact, WebhookAnswer
+from evenkeel.report.inventory import key_of
 from evenkeel.report.report import Report, ReportedWorkload, ReportSummary
 from evenkeel.report.spread import Spread, ZoneLoss
 from evenkeel.simulate.constraint_words import unwritten
@@ -77,6 +79,7 @@ def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCO
             lines += _audited_defaults(workloads, report.node_makers)
         if workloads:
             lines += [*_spreads(workloads, titles), ""]
+        lines += _ways_back(workloads, report)
     return style.lines([*lines, *_sums(report, titles)])
 
 
@@ -356,6 +359,19 @@ def autoscaled(scaling: Scaling) -> str:
     )
 
 
+def _ways_back(workloads: Sequence[ReportedWorkload], report: Report) -> Iterator[TextLine]:
+    """Yield for each workload beyond maxSkew the Pods to delete, as commands for a shell."""
+    if not report.ways_back:
+        return
+    yield Styled(Look.NAME, "The way back to even. Run one command after the other, and stop if one fails:")
+    yield ""
+    for workload in workloads:
+        if (way := report.ways_back.get(key_of(workload.live))) is not None:
+            yield ("  ", _name(workload), f": {moves_text.title(workload.live, way)}")
+            yield from (("      ", line) for line in moves_text.lines(workload.live, way))
+    yield ""
+
+
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
     """Yield the rows of a table; the first row has the titles of the columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -440,7 +456,8 @@ DEFAULTS = {
 
 def as_json(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown = ALL) -> dict[str, object]:
     """Return the form `Report`; docs/report.md documents the fields."""
-    listed = {} if shown.summary else {"workloads": [_workload_json(workload) for workload in shown.workloads(report)]}
+    workloads = [] if shown.summary else [_workload_json(workload, report) for workload in shown.workloads(report)]
+    listed = {} if shown.summary else {"workloads": workloads}
     members = {
         "policy": titles.policy or None,
         "compare": titles.compare or None,
@@ -482,7 +499,7 @@ def _largest_json(loss: ZoneLoss | None) -> dict[str, object]:
     }
 
 
-def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
+def _workload_json(workload: ReportedWorkload, report: Report) -> dict[str, object]:
     live, ref, loss = workload.live, workload.live.ref, workload.loss
     return {
         "workload": f"{ref.kind}/{ref.name}",
@@ -504,6 +521,7 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "constraints": [
             _spread_json(spread, idle) for spread, idle in zip(workload.spreads, workload.idle, strict=True)
         ],
+        "moves": moves_text.as_json(live, (report.ways_back or {}).get(key_of(live))),
         "findings": [finding_json(finding) for finding in workload.findings],
         "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],
         "outcome": workload.impact.worst.outcome,

@@ -121,6 +121,8 @@ def way_back(begin: Begin, name: str, neighbours: Sequence[Neighbour] = (), runs
     moves = list[Move]()
     while isinstance(found := search.next_move(), Move):
         moves.append(found)
+    while found is not None and moves and moves[-1].skew_after >= moves[-1].skew_before:
+        moves.pop()  # It would have paid only with moves that are not there.
     return WayBack(tuple(moves), found)
 
 
@@ -367,4 +369,4 @@ def _detail(refusal: Refusal, wanted: NodeSet, framework: Framework, feasibility
     if reason == CONSTRAINT:
         uneven = [counts for counts in feasibility.spread.domains if counts.refused_nodes() & refused]
         return uneven[0].constraint.topology_key if uneven else ""
-    return refusal.reasons[0].words or refusal.reasons[0].text
+    return refusal.reasons[0].in_words

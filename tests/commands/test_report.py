@@ -9,7 +9,8 @@ import pytest
 from evenkeel.clusters.dump_format import DUMP_KIND, VERSION
 from evenkeel.clusters.known_cluster import ASSUMED
 from tests.report.test_impact import EMPTY
-from tests.support.build import constraint, namespace, service, workload
+from tests.support import simulated
+from tests.support.build import ZONE, constraint, namespace, service, workload
 from tests.support.claims import claim, using, volume
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
@@ -47,6 +48,37 @@ def test_namespaces_labels_and_one_object(report):
     assert ["Deployment/bad"] == names(report("-n shop -l team=x -o json"))
     assert ["Deployment/web"] == names(report("deploy/web -n shop -o json"))
     assert ["Deployment/web"] == names(report("rs web-5d -n shop -o json")), "what has made it"
+
+
+UNEVEN = [*ZONES, *simulated.deployment(constraint(), replicas=3, on=["a1", "a2", "b1"])]
+
+
+def test_moves_are_those_of_the_workloads_beyond_max_skew(report, monkeypatch):
+    far = simulated.application("even", ["a1", "b1"], constraint(labelSelector={"matchLabels": {"app": "even"}}))
+    found = report("-A --moves -o json", [*UNEVEN, *far])
+
+    by_name = {one["workload"]: one["moves"] for one in json.loads(found.out)["workloads"]}
+    assert (True, 1, None) == (
+        by_name["Deployment/web"]["even"],
+        len(by_name["Deployment/web"]["steps"]),
+        by_name["Deployment/even"],
+    )
+    printed = report("deploy/web -n shop --moves", UNEVEN).out
+    assert "  shop/deployment/web: 1 deletion\n      kubectl delete pod web-1-" in printed
+    assert "kubectl delete" not in report("deploy/web -n shop", UNEVEN).out
+    monkeypatch.setattr("evenkeel.simulate.moves.SimulatedRun", None)
+    assert "kubectl delete" not in report("-A --moves", [*ZONES, *far]).out, "nothing is simulated"
+
+
+def test_moves_count_the_defaults_that_are_in_force(report):
+    bare = [*ZONES, *simulated.application("web", ["a1", "a2"] * 4)]
+    default = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    strict = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [default]}}
+    by_policy = json.loads(report("-A --moves -o json --policy p", bare, p=strict).out)["workloads"][0]["moves"]
+    by_scheduler = json.loads(report("-A --moves -o json", bare).out)["workloads"][0]["moves"]
+
+    assert (True, 5, True) == (by_policy["even"], len(by_policy["steps"]), by_scheduler["even"])
+    assert 0 < len(by_scheduler["steps"]) < 5, "maxSkew is 5 over zones"
 
 
 def test_a_policy_and_one_to_compare_with(report):

@@ -187,7 +187,7 @@ HINDRANCES = {
         'the scheduler "own" places it, which is not simulated',
     ),
     "a claim": ([*nodes(), *claimed(["a1", "a2", "b1"])], CLAIM, "data-web-1"),
-    "a cordon": ([*nodes("a=2 b=1"), *nodes("c=1", unschedulable=True), *web(UNEVEN)], CLOSED, "is cordoned"),
+    "a cordon": ([*nodes("a=2 b=1"), *nodes("c=1", unschedulable=True), *web(UNEVEN)], CLOSED, "cordoned"),
     "a rollout": ([*nodes(), *updating(on=[("a1", "old"), ("a2", "new")])], UNDER_WAY, ""),
     "minDomains": ([*nodes("a=2 b=2"), *web("a1 a2 b1 b2", constraint(minDomains=3))], TOO_FEW_DOMAINS, ""),
     "a neighbour": (
@@ -208,6 +208,14 @@ def test_why_there_is_no_move(name):
     found = ways(objects)["web"]
 
     assert ((), reason, detail) == (found.moves, found.hindrance.reason, found.hindrance.detail)
+
+
+def test_a_move_that_pays_only_with_another_is_left_out_where_that_is_not_there():
+    on = "a1 a2 a1 a2 b1 b2 b1 b2"
+    no_room = [*nodes("c=1"), *nodes("d=1", cpu="100m")]
+    found = way(*nodes("a=2 b=2"), *no_room, *web(on, containers=requesting("500m")))
+
+    assert ((), ROOM) == (found.moves, found.hindrance.reason), "the skew stays 4 without a Pod in d"
 
 
 def test_there_may_be_moves_and_yet_no_way_to_even():

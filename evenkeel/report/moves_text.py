@@ -1,0 +1,120 @@
+"""The way back to even as text and JSON: the commands to run one after the other, and why there are no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from evenkeel.placement.kubectl_commands import Command, deleting
+from evenkeel.report.inventory import LiveWorkload
+from evenkeel.simulate import moves
+from evenkeel.simulate.moves import Hindrance, Move, WayBack
+from evenkeel.terminal.json_forms import fields
+from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, domain_word, first_of, number_of, one_line
+
+PATIENCE = 600  # seconds for a Pod to become available, besides minReadySeconds
+MOST_DOMAINS = 3
+
+
+def delete_command(live: LiveWorkload, move: Move) -> str:
+    return str(Command(deleting(live.ref.namespace, move.pod).arguments))
+
+
+def wait_commands(live: LiveWorkload, move: Move) -> list[str]:
+    """
+    Return commands that end once the Pod that is made for a deleted one is available.
+
+    A controller counts a Pod of a Deployment no longer as soon as it terminates, which `kubectl delete` waits for.  One
+    of a StatefulSet counts until it is gone, but its successor has the same name.
+    """
+    min_ready_seconds = live.written.min_ready_seconds if live.written is not None else 0
+    timeout = f"--timeout={PATIENCE + min_ready_seconds}s"
+    number = (live.ref.in_kubectl, f"--for=jsonpath={{.status.availableReplicas}}={move.available}")
+    pod = f"pod/{move.pod}"
+    conditions = [number]
+    if live.ref.kind == "StatefulSet":
+        conditions = [(pod, "--for=create"), (pod, "--for=condition=Ready"), *([number] if min_ready_seconds else [])]
+    return [str(Command(("wait", *condition, "-n", live.ref.namespace, timeout))) for condition in conditions]
+
+
+def lines(live: LiveWorkload, way: WayBack) -> Iterator[str]:
+    """Yield the commands, each deletion with what it does in a comment of the shell."""
+    for i, move in enumerate(way.moves, 1):
+        where = f"{domain_word(move.key)} {move.domain} to {_or(move.to_domains)}"
+        yield f"{delete_command(live, move)}  # {where}, skew {move.skew_before:,} to {move.skew_after:,}"
+        if i < len(way.moves):
+            yield from wait_commands(live, move)
+
+
+def title(live: LiveWorkload, way: WayBack) -> str:
+    """Return what comes of the moves, and why there are no more."""
+    deletions = number_of(len(way.moves), "deletion")
+    if way.hindrance is None:
+        return deletions
+    return f"{f'{deletions}, then none' if way.moves else 'no deletion'} helps: {hindrance_words(live, way.hindrance)}"
+
+
+def hindrance_words(live: LiveWorkload, hindrance: Hindrance) -> str:
+    """Return why there is no further move, with the numbers that are known."""
+    words = _WORDS[hindrance.reason](hindrance)
+    if hindrance.reason == moves.NOT_SIMULATED and not hindrance.detail:
+        words = _NOT_MADE_AGAIN.get(live.ref.kind, words)
+    return one_line(words, LINE_LIMIT * 2)
+
+
+def _emptiest(hindrance: Hindrance) -> str:
+    return f"{domain_word(hindrance.key)} {_or(hindrance.domains)}"
+
+
+def _or(domains: Sequence[str]) -> str:
+    return first_of(domains, MOST_DOMAINS, NAME_LIMIT).replace(", ", " or ")
+
+
+_NOT_MADE_AGAIN: Mapping[str, str] = {
+    "DaemonSet": "the Pods of a DaemonSet are tied to their nodes",
+    "Job": "a Job counts a deleted Pod as failed",
+    "Pod": "nothing makes the Pod again",
+}
+_WORDS: Mapping[str, Callable[[Hindrance], str]] = {
+    moves.UNDER_WAY: lambda _: "a rollout is not finished; report again once it is",
+    moves.FORCED: lambda found: f"a hard constraint allows no smaller skew of {found.key} for so many Pods",
+    moves.TOO_FEW_DOMAINS: lambda found: f"{found.key} has fewer domains than minDomains, so their fewest Pods are 0",
+    moves.OTHER_PODS: lambda found: f"the fullest domains of {found.key} have no Pods of its own",
+    moves.BUDGET: lambda found: f"PodDisruptionBudgets allow no eviction of {found.pod} ({found.detail})",
+    moves.ROOM: lambda found: f"{_emptiest(found)} lacks room for {found.pod}: {found.detail}",
+    moves.CLAIM: lambda found: f"no node in {_emptiest(found)} reaches {found.detail}, the claims of {found.pod}",
+    moves.CONSTRAINT: lambda found: (
+        f"the constraint on {found.detail} keeps {found.pod} out of {_emptiest(found)}"
+        if found.domains
+        else f"without {found.pod} where it is, the skew of {found.detail} would grow"
+    ),
+    moves.CLOSED: lambda found: f"no node in {_emptiest(found)} takes {found.pod}: {found.detail}",
+    moves.PUT_BACK: lambda found: (
+        f"kube-scheduler may put {found.pod} back: it does not prefer the nodes in {_emptiest(found)}"
+    ),
+    moves.NEIGHBOUR: lambda found: f"{found.detail} also counts {found.pod}, and would be less even",
+    moves.WAITS: lambda found: f"the Pod that is made for {found.pod} may wait",
+    moves.NOT_SIMULATED: lambda found: found.detail or "the controller that makes its Pods is not simulated",
+}
+
+
+def as_json(live: LiveWorkload, way: WayBack | None) -> dict[str, object] | None:
+    if way is None:
+        return None
+    hindrance = way.hindrance
+    return {
+        "even": hindrance is None,
+        "steps": [
+            {
+                **fields(move, "pod", "node"),
+                "topologyKey": move.key,
+                "from": move.domain,
+                "to": list(move.to_domains),
+                **fields(move, "skew_before", "skew_after"),
+                "delete": delete_command(live, move),
+                "wait": wait_commands(live, move),
+            }
+            for move in way.moves
+        ],
+        "reason": hindrance.reason if hindrance is not None else None,
+        "message": hindrance_words(live, hindrance) if hindrance is not None else None,
+    }
