@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 from evenkeel.placement.explanation import ConstraintExplained, Domain, Explanation
 from evenkeel.placement.missing_room import free_in_words, lacking_room
@@ -98,7 +99,7 @@ def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Ite
             sort = _sort(domain, explained, explanation)
             alike.setdefault((domain.match_num, domain.nodes.bit_count(), sort), []).append(domain)
         rows = list(alike.values())
-    named_above = _named_above(explained, explanation)
+    named_above = _named_in(takewhile(lambda earlier: earlier is not explained, explanation.constraints))
     for i, row in enumerate(rows):
         if len(rows) > MOST_ROWS and MOST_ROWS // 2 <= i < len(rows) - MOST_ROWS // 2:
             if i == MOST_ROWS // 2:
@@ -168,16 +169,23 @@ def passing_words(passing: int, number: int) -> str:
     return f"{passing:,} of {number_of(number, 'node')} {'passes' if passing == 1 else 'pass'}"
 
 
-def _named_above(explained: ConstraintExplained, explanation: Explanation) -> NodeSet:
-    """Return the nodes of which tables of earlier constraints say why they do not pass."""
-    named = 0
-    for earlier in explanation.constraints:
-        if earlier is explained:
-            break
-        if len(earlier.domains) <= MOST_ROWS:
-            closed = [domain.nodes & ~domain.open for domain in earlier.domains if domain.passes]
-            named |= union(nodes for nodes in closed if nodes.bit_count() <= MOST_NAMED)
-    return named
+def _named_in(tables: Iterable[ConstraintExplained]) -> NodeSet:
+    """Return the nodes of which tables say by name why they do not pass."""
+    return union(
+        closed
+        for explained in tables
+        if len(explained.domains) <= MOST_ROWS
+        for domain in explained.domains
+        if domain.passes and (closed := domain.nodes & ~domain.open).bit_count() <= MOST_NAMED
+    )
+
+
+def named_nodes(explanation: Explanation) -> NodeSet:
+    """Return the nodes of which the tables, or the causes where there are none, say by name why they do not pass."""
+    if explanation.constraints:
+        return _named_in(explanation.constraints)
+    closed = explanation.nodes.all & ~explanation.feasibility.feasible
+    return closed if closed.bit_count() <= MOST_NAMED else 0
 
 
 def _why_closed(closed: NodeSet, explanation: Explanation, named_above: NodeSet = 0) -> Iterator[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from evenkeel.explain.explained import Explained
 from evenkeel.explain.preemption_text import nomination
 from evenkeel.explain.preemption_text import sentences as preemption_sentences
 from evenkeel.explain.scheduler_said import said
-from evenkeel.explain.tables import MOST_ROWS, causes, passing_words, table
+from evenkeel.explain.tables import MOST_ROWS, causes, named_nodes, passing_words, table
 from evenkeel.placement.claims import ClaimReach
 from evenkeel.placement.contradiction import Contradiction
 from evenkeel.placement.explanation import Explanation
@@ -26,9 +26,11 @@ from evenkeel.placement.subject import UNSCHEDULABLE_REASON
 from evenkeel.scheduler.host_ports import HostPort
 from evenkeel.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
 from evenkeel.scheduler.pod_counts import FINISHED
+from evenkeel.scheduler.profile import TAINT_TOLERATION
 from evenkeel.simulate.constraint_words import unwritten
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.findings.wording import constraint_names, first_of, ignores_constraints, number_of
+from webhook.spread.nodes import union
 
 # upstream: scheduling_queue.go:DefaultPodMaxInUnschedulablePodsDuration (v1.37), looked at every 30 seconds
 TRIED_AGAIN = (
@@ -206,14 +208,16 @@ def _pinned(pinning: Sequence[ClaimReach]) -> Iterator[str]:
 
 def obstacle_lines(explained: Explained) -> Iterator[str]:
     """Yield a line for each term or port for which nodes are refused, with the Pods that are in its way."""
-    nodes, in_tables = explained.explanation.nodes, bool(explained.explanation.constraints)
+    explanation, nodes = explained.explanation, explained.explanation.nodes
+    in_tables = named_nodes(explanation) if explanation.constraints else 0
     sorts = [obstacle.sort for obstacle in explained.obstacles]
     for obstacle in explained.obstacles[:MOST_ROWS]:
         refused = nodes.names(obstacle.nodes)
         several = not isinstance(obstacle.what, HostPort) and len(obstacle.what) > 1
         nobody = "no Pod nearby that all of them select" if several else "no Pod nearby"
         met = f"because of {first_of(obstacle.pods)}" if obstacle.pods else nobody
-        refuses = "" if in_tables and sorts.count(obstacle.sort) == 1 else f"; refuses {first_of(refused)}"
+        has_been_said = sorts.count(obstacle.sort) == 1 and not obstacle.nodes & ~in_tables
+        refuses = "" if has_been_said else f"; refuses {first_of(refused)}"
         yield f"{obstacle.sort} {obstacle_words(obstacle)}: {met}{refuses}"
     if more := len(explained.obstacles[MOST_ROWS:]):
         yield f"{more} more terms or ports refuse nodes"
@@ -222,8 +226,12 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
 def closed_lines(explanation: Explanation) -> Iterator[str]:
     """Yield what is known of taints and cordons where no node takes the Pod."""
     if not explanation.feasibility.feasible:
+        refusals, nodes = explanation.feasibility.refusals, explanation.nodes
+        tainted = union(refusal.nodes for refusal in refusals if refusal.plugin == TAINT_TOLERATION)
+        named = tainted & named_nodes(explanation)
         for closed in explanation.closed[:MOST_ROWS]:
-            yield f"taint {closed.taint}: {closed.advice}" if closed.taint else str(closed)
+            has_been_said = closed.taint and not nodes.named(closed.nodes) & ~named
+            yield f"taint {closed.taint}: {closed.advice}" if has_been_said else str(closed)
 
 
 def _kept_room(explained: Explained) -> Iterator[str]:

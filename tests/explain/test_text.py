@@ -15,6 +15,7 @@ from evenkeel.pending.groups import Runs
 from evenkeel.placement.contradiction import Contradiction
 from evenkeel.placement.explanation import explain
 from evenkeel.placement.kubectl_commands import Command, JsonPatch
+from evenkeel.placement.obstacles import obstacles
 from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from evenkeel.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
 from evenkeel.simulate.results import Range
@@ -293,6 +294,14 @@ def test_what_is_known_of_taints_is_said_where_no_node_takes_the_pod():
 
     assert f"taint ToBeDeletedByClusterAutoscaler: {advice}" in lines(explained(closed))
     assert not [line for line in lines(explained(closed, node("n2"))) if advice in line]
+    going = [node(f"n{i}", "a", taints=[GOING]) for i in range(6)]
+    for said in (
+        lines(explained(*going, constraints=[spread()])),
+        lines(explained(*going)),
+        lines(explained(node("n1", "a", taints=[GOING], unschedulable=True), constraints=[spread()])),
+        lines(explained(closed, running("n1"), constraints=[spread("kubernetes.io/hostname", minDomains=2)])),
+    ):
+        assert [True] == [" the taint ToBeDeletedByClusterAutoscaler: " in line for line in said if advice in line]
     shown = as_json(explained(closed))["closed"]
     assert [{"taint": "ToBeDeletedByClusterAutoscaler", "nodes": ("n1",), "advice": advice}] == shown
     assert "closed" not in as_json(explained(node("n1", cpu="0")))
@@ -607,3 +616,21 @@ def test_a_change_whose_rollout_never_ends_has_no_command_in_the_text():
     one = proposing(explained(node("n1", cpu="0"), remedies=changes), rollout=[stuck, ending], commands=commands)
 
     assert ["kubectl patch b"] == [line for line in lines(one) if line.startswith("kubectl")]
+
+
+def test_the_nodes_that_a_port_refuses_are_named_once():
+    taken = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+
+    def shown(number, **options):
+        there = [node(f"n{i}", "a") for i in range(number)]
+        pods = [pod(name=f"on-{i}", spec={"nodeName": f"n{i}", **taken}) for i in range(number)]
+        one = explained(*there, *pods, **taken, **options)
+        found = one.explanation
+        return lines(one._replace(obstacles=obstacles(found.cycle, found.feasibility)))
+
+    (few,) = [line for line in shown(2, constraints=[spread()]) if line.startswith("host port 80/TCP")]
+    assert few.endswith("because of shop/on-0, shop/on-1")
+    for found in (shown(2), shown(6, constraints=[spread()])):
+        (line,) = [line for line in found if line.startswith("host port 80/TCP")]
+        assert "; refuses n0, n1" in line
+        assert not [other for other in found if "n0, n1" in other and other != line]
