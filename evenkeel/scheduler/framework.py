@@ -210,15 +210,16 @@ class Framework:
         try:
             return self._feasible()
         except SchedulerError:
-            # _feasible runs the filters in another order: in the profile's, an earlier one may refuse the node first.
             feasibility = self.feasibility()
             self.gave_up = bool(feasibility.error)
             return feasibility.feasible
 
     def _feasible(self) -> NodeSet:
         remaining = self.usable
-        # In reverse, so that the plugins that look at each node by itself have fewer nodes left.
-        for name in reversed(self.cycle.profile.filters):
+        filters = self.cycle.profile.filters
+        # In reverse, so that the plugins that look at each node by itself have fewer nodes left. But a filter of
+        # volumes may give up at a node that a later one refuses, too.
+        for name in filters if self.cycle.pod.mounts.volumes else reversed(filters):
             if remaining and _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         for refusal in self._refused_for_nominated(remaining):

@@ -78,7 +78,7 @@ def mixed(recorded: Sequence[Case], seed: int) -> Iterator[Case]:
         of_pod, of_nodes, of_pods = (random.choice(recorded) for _ in range(3))
         case = {name: of_pod[name] for name in OF_POD}
         pods = [pod for pod in of_pods["pods"] if random.random() < random.choice((0.3, 1.0))]
-        nodes = [node for node in of_nodes["nodes"] if random.random() < 0.95]
+        nodes = [node for node in of_nodes["nodes"] if random.random() < 0.95] or of_nodes["nodes"]
         if random.random() < 0.7:
             chosen = random.choices(constraints, k=random.choice((1, 1, 2, 3)))
             spec = {**case["pod"]["spec"], SPREAD: _apart(chosen)}
@@ -134,11 +134,15 @@ def smallest(mode: str, case: Case, asked: Asked, known: Features) -> Case:
 
 
 def without_parts(case: Case) -> Iterator[Case]:
-    """Yield the case without half of a list of it, and then without each of its items."""
+    """
+    Yield the case without half of a list of it, and then without each of its items.
+
+    A node is left: without any, kube-scheduler asks no plugin.
+    """
     bare = {name: value for name, value in case.items() if name != "expected"}
     for name, items in bare.items():
         if isinstance(items, list):
-            yield from (_on_nodes({**bare, name: fewer}) for fewer in _fewer(items))
+            yield from (_on_nodes({**bare, name: fewer}) for fewer in _fewer(items) if fewer or name != "nodes")
     pod = bare["pod"]
     for name, items in pod["spec"].items():
         if isinstance(items, list):

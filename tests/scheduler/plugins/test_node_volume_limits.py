@@ -95,6 +95,32 @@ def test_a_claim_there_that_is_another_pods_is_an_error():
     assert {} == reasons(asking(unlimited, claim(f"{unlimited['metadata']['name']}-d")))
 
 
+APART = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+SPREAD = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **APART}
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART]}}},
+        {"constraints": [SPREAD]},
+    ],
+    ids=["InterPodAffinity", "PodTopologySpread"],
+)
+def test_it_is_an_error_also_where_a_later_filter_refuses_the_node(later):
+    """But not where an earlier one does."""
+    raw = having("n1", {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": {}}}]})
+    of_another = claim(f"{raw['metadata']['name']}-d")
+    cycle = asking(raw, of_another, **later)
+
+    assert find_feasible(cycle).error
+    assert 0 == Framework(cycle).feasible()
+    hosts = {"nodeSelector": {"kubernetes.io/hostname": "n2"}}
+    elsewhere = asking(raw, of_another, **later, **hosts)
+    assert not find_feasible(elsewhere).error
+    assert find_feasible(elsewhere).feasible == Framework(elsewhere).feasible() != 0
+
+
 def test_pods_come_and_go():
     framework = Framework(asking(having("n1", using("used"))))
     second = framework.copy()
