@@ -468,12 +468,55 @@ def pod_of(obj):
     return obj if obj["kind"] == "Pod" else obj["spec"]["template"] if obj["kind"] in ("Deployment", "Job") else None
 
 
+PRODUCTION = yaml.safe_load((FOLDER / "values-production.yaml").read_text("utf-8"))
+
+
 @pytest.mark.parametrize(
-    "values", [*MODES.values(), EVERYTHING, EVERYTHING | REPORTS], ids=[*MODES, "everything", "and reports"]
+    "values",
+    [*MODES.values(), PRODUCTION, EVERYTHING, EVERYTHING | REPORTS],
+    ids=[*MODES, "production", "everything", "and reports"],
 )
 def test_helm_lint_has_nothing_to_say(values, tmp_path):
     (tmp_path / "values.yaml").write_text(json.dumps(values))
     helm("lint", FOLDER, "--strict", "--quiet", "--values", tmp_path / "values.yaml")
+
+
+def test_the_values_for_production_have_what_differs_and_nothing_else():
+    """That each is known, helm lint finds by the schema."""
+    built_in = yaml.safe_load((FOLDER / "values.yaml").read_text("utf-8"))
+
+    assert [] == [*same(PRODUCTION, built_in)]
+
+
+def same(values, others):
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from same(value, others[name])
+        elif value == others[name]:
+            yield name
+
+
+def test_what_production_runs():
+    objects = render(PRODUCTION)
+    spec = one("Deployment", objects)["spec"]
+    pod, (container,) = spec["template"]["spec"], spec["template"]["spec"]["containers"]
+    spread = [constraint["topologyKey"] for constraint in pod["topologySpreadConstraints"]]
+
+    assert (3, 1) == (spec["replicas"], one("PodDisruptionBudget", objects)["spec"]["maxUnavailable"])
+    assert ["topology.kubernetes.io/zone", "kubernetes.io/hostname"] == spread
+    assert {"cpu": "300m", "memory": "192Mi"} == container["resources"]["requests"]
+    assert {"memory": "512Mi"} == container["resources"]["limits"]
+    assert (
+        spec["selector"]["matchLabels"]
+        == one("NetworkPolicy", objects, "evenkeel")["spec"]["podSelector"]["matchLabels"]
+    )
+    assert any(argument.startswith("--tls-secret=") for argument in container["args"]), "self-managed"
+    assert {"Ignore"} == {
+        entry["failurePolicy"]
+        for obj in objects
+        if obj["kind"].endswith("WebhookConfiguration")
+        for entry in obj["webhooks"]
+    }
 
 
 @pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["as it comes", "everything"])
@@ -486,6 +529,7 @@ def test_what_selects_pods_selects_those_of_the_deployment_and_no_others(values)
             obj["spec"].get("selector", obj["spec"].get("podSelector"))["matchLabels"]
             for obj in objects
             if obj["kind"] in ("Deployment", "PodDisruptionBudget", "NetworkPolicy")
+            if not obj["metadata"]["name"].endswith("-hooks")
         ),
         *(
             constraint["labelSelector"]["matchLabels"]
@@ -497,6 +541,19 @@ def test_what_selects_pods_selects_those_of_the_deployment_and_no_others(values)
     assert {"Deployment", "Job", "Pod"} == pods.keys()
     for selector in selectors:
         assert ["Deployment"] == [kind for kind, labels in pods.items() if selector.items() <= labels.items()]
+
+
+def test_the_pods_of_hooks_reach_the_api_server_and_evenkeel_where_all_else_is_denied():
+    objects = render(EVERYTHING)
+    spec = one("NetworkPolicy", objects, "-hooks")["spec"]
+    (selected,), (egress,) = spec["podSelector"]["matchExpressions"], spec["egress"]
+    labels = {obj["kind"]: pod_of(obj)["metadata"]["labels"] for obj in objects if pod_of(obj)}
+    components = {kind: own.get(selected["key"]) for kind, own in labels.items()}
+
+    assert {"Deployment": None, "Job": "detach", "Pod": "ready"} == components
+    assert ["detach", "ready"] == selected["values"]
+    assert [53, 53, 9090, 443, 6443] == [port["port"] for port in egress["ports"]]
+    assert "ingress" not in spec
 
 
 @pytest.mark.parametrize(
@@ -687,7 +744,9 @@ def test_probes_and_metrics_have_a_port_of_their_own(values, webhook, health):
     (container,) = one("Deployment", objects)["spec"]["template"]["spec"]["containers"]
     probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
     service = {port["port"]: port["targetPort"] for port in one("Service", objects)["spec"]["ports"]}
-    allowed = [port["port"] for rule in one("NetworkPolicy", objects)["spec"]["ingress"] for port in rule["ports"]]
+    allowed = [
+        port["port"] for rule in one("NetworkPolicy", objects, "evenkeel")["spec"]["ingress"] for port in rule["ports"]
+    ]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
 
     assert {"webhook": webhook, "health": health} == ports
@@ -770,7 +829,7 @@ def test_each_path_has_its_time():
 )
 def test_reviews_are_accepted_from_the_addresses_that_are_named(addresses, allowed):
     """And probes from everywhere: kubelets are no Pods."""
-    policy = one("NetworkPolicy", render({"networkPolicy": {"enabled": True, "apiServers": addresses}}))
+    policy = one("NetworkPolicy", render({"networkPolicy": {"enabled": True, "apiServers": addresses}}), "evenkeel")
     webhook, health = policy["spec"]["ingress"]
     sources = [
         {"from": [source["ipBlock"]["cidr"] for source in rule["from"]]} if "from" in rule else {}
@@ -784,7 +843,7 @@ def test_reviews_are_accepted_from_the_addresses_that_are_named(addresses, allow
 def test_the_pods_of_reports_are_closed_off_where_evenkeel_s_cannot_be():
     values = {"hostNetwork": True, "networkPolicy": {"enabled": True}, "report": {"metrics": {"enabled": True}}}
 
-    assert {"evenkeel-report"} == {
+    assert {"evenkeel-report", "evenkeel-hooks"} == {
         each["metadata"]["name"] for each in render(values) if each["kind"] == "NetworkPolicy"
     }
 
