@@ -252,7 +252,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("-f empty.yaml -l app=other", "empty.yaml: found no workload with the labels that -l wants, wanted one of"),
         (
             "deployment/web -n shop --fail-on stuck,lost,x",
-            'found "x", wanted any of pending,stuck,skew,lost,not-judged',
+            'found "x", wanted pending, stuck, skew, lost, not-judged',
         ),
         ("deployment/web scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale --replicas N'),
