@@ -233,11 +233,9 @@ def _by_reason(closed: NodeSet, explanation: Explanation, *, exact: bool = False
 def _by_constraint(nodes: NodeSet, words: str, explanation: Explanation) -> Iterator[tuple[str, NodeSet]]:
     """Yield the nodes that each constraint is the first to refuse; `words` for those that none of them does."""
     for explained in explanation.constraints:
-        if explained.constraint.hard:
-            refused = union(domain.nodes for domain in explained.domains if not domain.passes) | explained.unlabelled
-            if nodes & refused:
-                yield f"refused by constraint {explained.constraint.index}", nodes & refused
-            nodes &= ~refused
+        if refused := nodes & explained.refused:
+            yield f"refused by constraint {explained.constraint.index}", refused
+        nodes &= ~refused
     if nodes:
         yield words, nodes
 

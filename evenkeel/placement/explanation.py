@@ -21,7 +21,7 @@ from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_soft
 from webhook.spread.constraint import Constraint
-from webhook.spread.nodes import Nodes, NodeSet
+from webhook.spread.nodes import Nodes, NodeSet, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class ConstraintExplained:
     self_match_num: int
     domains: tuple[Domain, ...]  # In the order of their values.
     unlabelled: NodeSet  # The nodes without its key.
+    refused: NodeSet  # The nodes that it refuses, also those without its key; none if it is soft.
     single: SingleDomain | None = None  # The Pods can run in one of its domains only.
 
 
@@ -125,6 +126,7 @@ def unjudged(cycle: Cycle, gap: str) -> Explanation:
 def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet) -> ConstraintExplained:
     constraint, min_match_num = counted.constraint, counted.min_match_num
     refused = frozenset(counted.refused()) if constraint.hard else frozenset()
+    of_key = nodes.domains(constraint.topology_key)
     domains = [
         Domain(
             value,
@@ -135,10 +137,13 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet) -> Constr
             value not in refused,
             members & feasible,
         )
-        for value, members in sorted(nodes.domains(constraint.topology_key).items())
+        for value, members in sorted(of_key.items())
     ]
     unlabelled = nodes.all & ~nodes.carrying(constraint.topology_key)
-    return ConstraintExplained(constraint, min_match_num, counted.self_match_num, tuple(domains), unlabelled)
+    refused_nodes = union(of_key.get(value, 0) for value in refused) | unlabelled if constraint.hard else 0
+    return ConstraintExplained(
+        constraint, min_match_num, counted.self_match_num, tuple(domains), unlabelled, refused_nodes
+    )
 
 
 def agrees(said: str, computed: Sequence[str], of_filters: str, gaps: Sequence[str]) -> bool:
