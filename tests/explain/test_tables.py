@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
-from evenkeel.explain.tables import MOST_NAMED, MOST_ROWS, domain_rows, table
+from evenkeel.explain.tables import MOST_NAMED, MOST_ROWS, causes, domain_rows, table
 from evenkeel.placement.explanation import explain
+from evenkeel.scheduler.profile import USUAL_PROFILE, Cycle
 from evenkeel.terminal.style import Look, look_of
+from tests.conformance.cases import read
+from tests.conformance.defaults import in_force
+from tests.conformance.placement import read_pod, read_snapshot, system_defaults
+from tests.support import ROOT
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
+from webhook.kubernetes.features import features
 
 GPU = INFRA | {"value": "gpu"}
+FEATURES = features(37)
+RECORDED = ROOT / "tests/data/1.37/whole_profile.jsonl.gz"
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 
 
@@ -135,3 +145,20 @@ def test_nodes_alike_that_no_pod_enters_are_one_line():
     explanation = explain(attempted(*nodes, constraints=[spread(HOSTNAME)]))
 
     assert "  6 nodes, no Pods: each cordoned" in [*table(explanation.constraints[0], explanation)]
+
+
+def test_in_random_clusters_each_node_has_one_reason_and_rows_are_red_only_where_no_node_passes():
+    for case in islice(read(RECORDED), 200):
+        constraints, snapshot = in_force(case, FEATURES)[1], read_snapshot(case, FEATURES)
+        pod, defaults = read_pod(case, FEATURES), system_defaults(case)
+        found = explain(Cycle(pod, tuple(constraints), snapshot, FEATURES, defaults, USUAL_PROFILE))
+        ended = found.feasibility.rejected or found.feasibility.error
+        names = [name for cause in causes(found) for name in cause.partition(":")[0].split(", ")]
+        refused = len(found.nodes) - found.feasibility.feasible.bit_count()
+
+        assert len(names) == len(set(names)) == (0 if ended else refused) or refused > MOST_NAMED
+        for explained in found.constraints:
+            shown = [row[-1] for row in domain_rows(explained, found)]
+            closed = [not (domain.passes and domain.open) for domain in explained.domains]
+            assert closed == [look_of(words) == Look.ERROR for words in shown] or len(closed) > MOST_ROWS
+            assert not [words for words in shown if look_of(words) == Look.ERROR and "passes" in words]
