@@ -272,6 +272,8 @@ def _notes(args: argparse.Namespace, report: Report, known: Known) -> Iterator[s
     """Yield what cannot be judged."""
     told_as_error = () if args.output in (output.JSON, output.HTML) else (known.without_nodes,)
     yield from (note for note in known.notes if note not in told_as_error)
+    if args.moves and known.snapshot.budgets is None:
+        yield "PodDisruptionBudgets are not known, so a deletion may violate one."
     if any(workload.live.claims for workload in report.workloads):
         yield from notes_on_pins(known.snapshot)
 

@@ -55,10 +55,11 @@ from evenkeel.simulate.planning import (
     unknown_fields,
     wanted,
 )
-from evenkeel.simulate.results import CureResult, Simulation, results
+from evenkeel.simulate.results import CureResult, Simulation, WayBackResult, ranged, results
 from evenkeel.simulate.run import Plan
 from evenkeel.simulate.simulated_runs import all_runs, until_unchanged
 from evenkeel.simulate.step import ROLLOUT, SCALE, Step, StepError, parse_step, parse_words
+from evenkeel.simulate.ways_back import deletions_after
 from evenkeel.terminal import inputs, output, progress
 from evenkeel.terminal.style import add_color_argument, style_of
 from webhook.cli import options
@@ -212,6 +213,11 @@ def run(args: argparse.Namespace) -> int:
         for ref, cures_of_ref in cures(plan, args.seed, outcomes, applied=bool(applied_keys)).items()
         for cure in cures_of_ref
     ]
+    is_small = plan.touched <= PODS_IN_ALL_RUNS // RUNS
+    ways_back = [
+        WayBackResult(f"{ref.kind}/{ref.name}", ref.group, ref.namespace, ranged(numbers))
+        for ref, numbers in (deletions_after(planned, args.seed, outcomes) if is_small else ())
+    ]
     simulation = Simulation(
         kubernetes_version=f"1.{plan.start.features.minor}",
         seed=args.seed,
@@ -220,6 +226,7 @@ def run(args: argparse.Namespace) -> int:
         now=now,
         steps=tuple(after),
         cures=tuple(cure_results),
+        ways_back=tuple(ways_back),
         explain=_explaining(args, waiting, applied_keys) if waiting is not None else "",
         not_judged=tuple(dict.fromkeys((*planned.not_judged, *gaps))),
         notes=tuple(notes),

@@ -234,6 +234,12 @@ class CureResult(OfWorkload, frozen=True):
     commands: tuple[Mapping[str, Any], ...]
 
 
+class WayBackResult(OfWorkload, frozen=True):
+    """How many deletions bring a workload back to even after the last step."""
+
+    deletions: Range
+
+
 NOTHING = StepResult("", (), Sum("", NONE, NONE, NONE, NONE, NONE), (), (), (), {})
 
 
@@ -249,6 +255,7 @@ class Simulation(Result, frozen=True, kw_only=True):
     now: StepResult = NOTHING
     steps: tuple[StepResult, ...] = ()
     cures: tuple[CureResult, ...] = ()
+    ways_back: tuple[WayBackResult, ...] = ()
     explain: str = ""  # the command that explains the first Pod that waits in the end
     not_judged: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

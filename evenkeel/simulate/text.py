@@ -38,7 +38,7 @@ from evenkeel.simulate.results import (
 from evenkeel.simulate.run import Plan
 from evenkeel.simulate.step import DRAIN, OF_NODES, TAINT, Step
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns, restyled
-from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, shown_name
+from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, range_of, shown_name
 
 BAR_WIDTH = 40  # characters of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
@@ -72,7 +72,12 @@ class Row(NamedTuple):
 def text(simulation: Simulation, plan: Plan, style: Style = UNCOLOURED) -> str:
     """Render a simulation for a person who is about to do it."""
     results = (simulation.now, *simulation.steps)
-    lines = (*steps_lines(plan, results), *_cures(simulation, plan), *_footer(simulation, plan))
+    lines = (
+        *steps_lines(plan, results),
+        *_cures(simulation, plan),
+        *_ways_back(simulation),
+        *_footer(simulation, plan),
+    )
     return style.lines((*_unknown_fields(simulation, plan), *lines))
 
 
@@ -138,6 +143,16 @@ def _cures(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
         yield from _section("Changes with which a rollout finishes (each was simulated)", lines)
     if simulation.explain:
         yield f"For changes with which the first waiting Pod gets a node: {simulation.explain}"
+        yield ""
+
+
+def _ways_back(simulation: Simulation) -> Iterator[TextLine]:
+    """Yield which workloads, uneven after the last step, a few deletions bring back."""
+    for way in simulation.ways_back:
+        number = range_of(way.deletions.least, way.deletions.most)
+        deletions = "1 deletion" if way.deletions == ONE else f"{number} deletions"
+        yield f"Where {way} is then beyond maxSkew, report --moves brings it back with {deletions}."
+    if simulation.ways_back:
         yield ""
 
 

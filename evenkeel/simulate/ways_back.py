@@ -14,6 +14,7 @@ from evenkeel.scheduler.profile import Profiles
 from evenkeel.simulate.controllers import DAEMON_SET, JOB, Makers, SimulatedCluster
 from evenkeel.simulate.disruption import Budget
 from evenkeel.simulate.moves import NOT_SIMULATED, Hindrance, Neighbour, WayBack, beginning, way_back
+from evenkeel.simulate.outcomes import StepOutcome, WorkloadOutcome
 from evenkeel.simulate.planning import Planned, is_simulated, planned_workloads
 from evenkeel.simulate.pod import InitialPod
 from evenkeel.simulate.run import Named, Plan
@@ -23,6 +24,7 @@ from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.references import ObjectRef, owner_of
 
 SEED = 1
+MOST_ENDS, RUNS_AFTER = 3, 5  # runs after whose end deletions are tried, and in how many runs each
 Way = tuple[ObjectRef, WayBack]
 
 
@@ -50,6 +52,31 @@ def ways_back(
             yield from ways_back(some, cluster, kinds, defaults, profiles)
         return
     yield from _of_plan(planned)
+
+
+def deletions_after(
+    planned: Planned, seed: int, outcomes: Sequence[Sequence[StepOutcome]]
+) -> Iterator[tuple[ObjectRef, list[int]]]:
+    """
+    Yield the named workloads that the steps leave uneven, and that deletions bring back to even.
+
+    With each comes how many deletions that takes, in some of the runs that end so; `outcomes` has those of each run.
+    """
+    plan, neighbours = planned.plan, _Neighbours(planned.makers)
+    for named in plan.named:
+        ref, numbers = plan.workloads[named.name].ref, list[int]()
+        ends = [i for i, of_run in enumerate(outcomes) if _is_uneven(of_run[-1].workloads[named.name])][:MOST_ENDS]
+        for end in ends if ref.kind not in (DAEMON_SET, JOB) else ():
+            way = way_back(beginning(plan, seed, end), named.name, neighbours.of(named, ref), RUNS_AFTER)
+            if way.hindrance is not None:
+                break
+            numbers.append(len(way.moves))
+        if numbers and len(numbers) == len(ends) and all(numbers):
+            yield ref, numbers
+
+
+def _is_uneven(outcome: WorkloadOutcome) -> bool:
+    return any(constraint.exceeds for constraint in outcome.constraints)
 
 
 def _of_plan(planned: Planned) -> Iterator[Way]:

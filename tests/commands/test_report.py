@@ -70,6 +70,14 @@ def test_moves_are_those_of_the_workloads_beyond_max_skew(report, monkeypatch):
     assert "kubectl delete" not in report("-A --moves", [*ZONES, *far]).out, "nothing is simulated"
 
 
+def test_moves_are_said_not_to_heed_budgets_that_are_not_known(report):
+    budget = simulated.budget(maxUnavailable=0)
+
+    assert "may violate one" in report("-A --moves", UNEVEN).err
+    known = report("-A --moves", [*UNEVEN, budget])
+    assert "may violate one" not in known.err and "kubectl delete" not in known.out
+
+
 def test_moves_count_the_defaults_that_are_in_force(report):
     bare = [*ZONES, *simulated.application("web", ["a1", "a2"] * 4)]
     default = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}

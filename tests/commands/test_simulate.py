@@ -67,6 +67,22 @@ def test_as_json(simulate):
     assert {"least": 4, "mostLikely": 4, "most": 4} == found["steps"][0]["workloads"][0]["after"]
 
 
+def test_report_moves_brings_a_workload_back_after_a_scale_down_but_not_onto_a_drained_node(simulate):
+    cheap = {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1"}}
+    web = deployment(replicas=6, on=["a1", "a1", "b1", "b1", "c1", "c1"])
+    for one in web[4:]:
+        one["metadata"] |= cheap
+    cluster = [*nodes("a=1 b=1 c=1"), *web]
+    found = json.loads(simulate("deployment/web -n shop scale=3 -o json", cluster).out)
+
+    (way,) = found["waysBack"]
+    assert ("Deployment/web", {"least": 1, "mostLikely": 1, "most": 1}) == (way["workload"], way["deletions"])
+    line = "Where Deployment shop/web is then beyond maxSkew, report --moves brings it back with 1 deletion."
+    assert line in simulate("deployment/web -n shop scale=3", cluster).out.splitlines()
+    assert [] == json.loads(simulate("deployment/web -n shop drain=a1 -o json", cluster).out)["waysBack"]
+    assert [] == json.loads(simulate("deployment/web -n shop scale=9 -o json", cluster).out)["waysBack"]
+
+
 def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     """As `evenkeel explain` and `report` have it; without, kube-scheduler's own defaults would be."""
     made = [without_constraints(one) for one in deployment(on=["a1", "b1", "c1"])]
