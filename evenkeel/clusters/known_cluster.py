@@ -297,9 +297,10 @@ def not_found(ref: ObjectRef, known: Known) -> str:
     keys = [*known.others, *map(place, known.pods)]
     alike = [key for key in keys if (key.group, key.kind) == (ref.group, ref.kind) and is_subdomain(key.name)]
     elsewhere = sorted({key.namespace for key in alike if key.name == ref.name if is_subdomain(key.namespace)})
-    fault = f"{ref}: {'not found in the cluster' if ref.namespace or not elsewhere else 'found more than once'}"
     candidates = sorted({key.name for key in alike if ref.namespace in ("", key.namespace)})
     names = first_of(elsewhere or candidates)
+    if elsewhere and not ref.namespace:
+        return f"{ref}: is in the namespaces {names}; name one of them with -n"
     if len(elsewhere) == 1:
         hint = f"{ref.kind}/{ref.name} is in namespace {names}: add -n {names}"
     elif elsewhere:
@@ -310,7 +311,7 @@ def not_found(ref: ObjectRef, known: Known) -> str:
         hint = f"the names there are {names}"
     else:
         hint = "to look in another namespace: -n NAME" if ref.namespace else "to see what there is: evenkeel report -A"
-    return f"{fault}; {hint}"
+    return f"{ref}: not found in the cluster; {hint}"
 
 
 def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:

@@ -149,37 +149,29 @@ def answer_word(answer: WebhookAnswer | None) -> str:
 
 def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
-    denied_titles = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
-    severities = ("WITH ERRORS", "WITH WARNINGS")
-    sums = (
-        "WORKLOADS",
-        "PODS",
-        "WAITING",
-        *denied_titles,
-        *severities,
-        "SKEW TOO LARGE",
-        "LOSE ALL WITH A ZONE",
-        LOST,
-    )
     of_namespaces = by == NAMESPACE
-    yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
+    title, contact = (by.upper(), ("CONTACT",)) if of_namespaces else (by, ())
+    yield title, *_numbers(report.summary, titles), LOST, *contact
     for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
-        denied_numbers = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
-        severity_numbers = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
-        numbers = (
-            summary.workloads,
-            summary.pods,
-            summary.waiting,
-            *denied_numbers,
-            *severity_numbers,
-            summary.uneven,
-            summary.lost,
-        )
-        words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        contact: tuple[str, ...] = ()
+        numbers = [NOT_KNOWN if number is None else f"{number:,}" for number in _numbers(summary, titles).values()]
         if of_namespaces:
             contact = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),)
-        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, _loss(summary.loss), *contact
+        yield "-" if name is None else one_line(name, NAME_COLUMN), *numbers, _loss(summary.loss), *contact
+
+
+def _numbers(summary: ReportSummary, titles: Titles) -> Mapping[str, int | None]:
+    """Return the sums by the titles of their columns."""
+    denied = {"DENIED AT UPDATE": summary.denied_updates, "IF CREATED": summary.denied_creates}
+    return {
+        "WORKLOADS": summary.workloads,
+        "PODS": summary.pods,
+        "WAITING": summary.waiting,
+        **(denied if titles.policy else {}),
+        "WITH ERRORS": summary.found[Severity.ERROR],
+        "WITH WARNINGS": summary.found[Severity.WARNING],
+        "SKEW TOO LARGE": summary.uneven,
+        "LOSE ALL WITH A ZONE": summary.lost,
+    }
 
 
 def contact_words(contacts: Mapping[str, str] | None) -> str:
@@ -289,7 +281,7 @@ def no_constraint_words(workload: ReportedWorkload, titles: Titles) -> Iterator[
     for source in sorted({spread.source for spread in workload.spreads}):
         yield from (Styled(look, words) for words in unwritten(source, named=bool(titles.policy)))
     if not workload.spreads:
-        yield Styled(look, "It has no constraints of its own, and no defaults are in force.")
+        yield Styled(look, "It has no constraints of its own, and evenkeel knows of no defaults in force.")
 
 
 def idle_words(spread: Spread, idle: str) -> str:

@@ -362,8 +362,7 @@ HERE = (
         ("Job /x", "Job x: not found in the cluster; to see what there is: evenkeel report -A"),
         (
             "Deployment /far",
-            "Deployment far: found more than once; "
-            "Deployment/far is in the namespaces bank, store: name one of them with -n",
+            "Deployment far: is in the namespaces bank, store; name one of them with -n",
         ),
         ("Pod store/y", "Pod store/y: not found in the cluster; to look in another namespace: -n NAME"),
     ],

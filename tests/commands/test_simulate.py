@@ -197,7 +197,7 @@ def test_a_workload_of_a_file_is_in_the_namespace_that_has_it(simulate):
     assert found == named
     assert "shop" == found["steps"][0]["workloads"][0]["namespace"]
     twice = [*CLUSTER, workload("Deployment", name="web", namespace="bank")]
-    assert "Deployment web: found more than once; " in simulate("deployment/web", twice).err
+    assert "Deployment web: is in the namespaces bank, shop; name one of them" in simulate("deployment/web", twice).err
     assert 0 == simulate("deployment/web -n shop", twice).code
 
 

@@ -257,7 +257,7 @@ NO_CONSTRAINTS = "It has no constraints of its own"
         (
             [made_by("Cluster/db", f"db-{i}", "a1") for i in range(2)],
             {},
-            f"{NO_CONSTRAINTS}, and no defaults are in force.",
+            f"{NO_CONSTRAINTS}, and evenkeel knows of no defaults in force.",
         ),
         ([made_by("", "alone", "a1")], {}, ""),
         ([*deployment(constraint()), *pods("a1", "a1")], {}, ""),
