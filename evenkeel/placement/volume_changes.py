@@ -93,6 +93,7 @@ def _with_volume(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Varian
             f"{NEW_VOLUME} {i}",
             labels=claim.selector_labels,
             class_name=claim.class_name,
+            class_in_spec=claim.class_name,
             capacity=claim.requested or 0,
             access_modes=claim.access_modes,
             mode=claim.mode,

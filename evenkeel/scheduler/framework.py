@@ -207,19 +207,28 @@ class Framework:
     def feasible(self) -> NodeSet:
         """Return the nodes on which the Pod could run now; none where kube-scheduler gives up the attempt."""
         self.gave_up = False
+        # _feasible runs the filters in another order: one that gives up at a node may see it where an earlier one of
+        # the profile refuses it, or not see it where a later one does.
         try:
-            return self._feasible()
+            if not (self.cycle.mounts.volumes and self._may_give_up()):
+                return self._feasible()
         except SchedulerError:
-            feasibility = self.feasibility()
-            self.gave_up = bool(feasibility.error)
-            return feasibility.feasible
+            pass
+        feasibility = self.feasibility()
+        self.gave_up = bool(feasibility.error)
+        return feasibility.feasible
+
+    def _may_give_up(self) -> bool:
+        """Return whether there is a node at which NodeVolumeLimits gives up, if it comes to that node."""
+        if NodeVolumeLimits.name not in self.cycle.profile.filters:
+            return False
+        plugin = self.plugin(NodeVolumeLimits.name)
+        return isinstance(plugin, NodeVolumeLimits) and plugin.may_give_up
 
     def _feasible(self) -> NodeSet:
         remaining = self.usable
-        filters = self.cycle.profile.filters
-        # In reverse, so that the plugins that look at each node by itself have fewer nodes left. But a filter of
-        # volumes may give up at a node that a later one refuses, too.
-        for name in filters if self.cycle.pod.mounts.volumes else reversed(filters):
+        # In reverse, so that the plugins that look at each node by itself have fewer nodes left.
+        for name in reversed(self.cycle.profile.filters):
             if remaining and _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         for refusal in self._refused_for_nominated(remaining):

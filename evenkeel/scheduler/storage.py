@@ -89,6 +89,7 @@ class PersistentVolume:
     name: str
     labels: Labels
     class_name: str = ""
+    class_in_spec: str = ""  # Without the older annotation, at which VolumeBinding does not look when it scores.
     capacity: int = 0  # In nanos.
     access_modes: tuple[str, ...] = ()
     mode: str = FILESYSTEM

@@ -228,6 +228,7 @@ def _read_volume(reader: Reader, name: str, raw: Mapping[str, object]) -> Persis
         name=name,
         labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
         class_name=_class_name(reader, annotations, spec),
+        class_in_spec=_class_name(reader, {}, spec),
         capacity=read_quantity(reader, capacity.get("storage"), ("spec", "capacity"), "storage"),
         access_modes=_access_modes(reader, spec),
         mode=_mode(reader, spec),

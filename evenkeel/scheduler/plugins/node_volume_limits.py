@@ -30,6 +30,11 @@ class NodeVolumeLimits(Plugin):
     def skipped(self) -> bool:
         return self._attached is None
 
+    @property
+    def may_give_up(self) -> bool:
+        """Whether a node has a Pod with the claim of another."""
+        return self._attached is not None and bool(self._attached.errors)
+
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
         Yield the nodes where a driver is missing that must be there, and those that take no more volumes.

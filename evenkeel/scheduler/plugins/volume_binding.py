@@ -322,8 +322,8 @@ class VolumeBinding(Plugin):
         """
         used: dict[str, tuple[int, int]] = {}  # (requested, capacity) by class.
         for claim, volume in binding.free:
-            requested, capacity = used.get(volume.class_name, (0, 0))
-            used[volume.class_name] = requested + whole(claim.requested or 0), capacity + whole(volume.capacity)
+            requested, capacity = used.get(volume.class_in_spec, (0, 0))
+            used[volume.class_in_spec] = requested + whole(claim.requested or 0), capacity + whole(volume.capacity)
         # As upstream has it, new volumes count only where no free one is bound.
         for claim, reported in binding.new_volumes if not binding.free else ():
             if reported is not None:

@@ -291,6 +291,17 @@ def test_or_by_the_free_volumes_that_they_have():
     assert {"a1": 75, "b1": 50} == scores(*there)
 
 
+def test_a_class_in_an_annotation_is_another_where_volumes_are_scored():
+    """As kube-scheduler has it, although the claims find them by the annotation."""
+    annotated = free("pv-1", "a", size="4Gi")
+    there = [LOCAL, local("data", size="1Gi"), local("logs", size="3Gi"), free("pv-2", "a", size="8Gi"), annotated]
+    assert 67 == scores(*there, names=("data", "logs"))["a1"]  # 4 of 12
+    annotated["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
+    del annotated["spec"]["storageClassName"]
+
+    assert 69 == scores(*there, names=("data", "logs"))["a1"]  # 1 of 4, and 3 of 8
+
+
 def test_two_claims_of_a_class_are_added_up():
     assert {"a1": 50, "b1": 0} == scores(*REPORTED, claim("logs", size="2Gi"), names=("data", "logs"))
 
