@@ -171,7 +171,6 @@ class _Search:
         trial = _Trial(self._begin(number), self._name, self._neighbours)
         for serial in self._moved:
             trial.delete(serial)
-        trial.count()
         return trial
 
     def next_move(self) -> Move | Hindrance | None:
@@ -284,9 +283,10 @@ class _Trial:
         return to_delete(pods, pods, len(pods), self.state.now)
 
     def delete(self, serial: int) -> None:
-        """Delete a Pod, and wait until nothing happens any more."""
+        """Delete a Pod, wait until nothing happens any more, and count again."""
         self.simulated.evict(next(pod for pod in self.workload.pods if pod.serial == serial))
         self.simulated.settle(True)
+        self.count()
 
     def move(self, serial: int, i: int) -> Hindrance | None:
         """Delete a Pod; return why this does not lower the skew of constraint `i`, or does harm, None if it is fine."""
@@ -301,7 +301,6 @@ class _Trial:
         before, others_before, running = self.to_move, self._to_move_of_neighbours(), self._running()
         waiting, preempted = len(state.waiting), simulated.preempted.total()
         self.delete(serial)
-        self.count()
         worse = [name for name, number in self._to_move_of_neighbours().items() if number > others_before[name]]
         if worse:
             return Hindrance(NEIGHBOUR, key=self.key(i), detail=worse[0])

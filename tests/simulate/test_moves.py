@@ -230,6 +230,20 @@ def test_there_may_be_moves_and_yet_no_way_to_even():
     assert 2 == found.moves[-1].skew_after
 
 
+def test_a_workload_that_cannot_be_simulated_keeps_no_other_from_it():
+    others = [application(name, ["a1", "a2"], spread(name)) for name in ("api", "db")]
+    for made in others[0][:2]:
+        made["spec"]["template"]["spec"]["nodeName"] = "a1"
+    found = ways([*nodes(), *web(UNEVEN), *others[0], *others[1]])
+
+    assert (NOT_SIMULATED, 1, 1) == (found["api"].hindrance.reason, len(found["db"].moves), len(found["web"].moves))
+    assert "spec.template.spec.nodeName" in found["api"].hindrance.detail
+
+
+def spread(name):
+    return constraint(labelSelector={"matchLabels": {"app": name}})
+
+
 def test_a_budget_is_asked_before_each_move():
     on = "a1 a2 a3 a1 b1"
     assert 2 == len(way(*nodes(), *web(on), budget(maxUnavailable=1)).moves)
