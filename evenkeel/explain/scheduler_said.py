@@ -31,7 +31,7 @@ def said(subject: PlacementSubject, explanation: Explanation, now: datetime | No
             yield f"evenkeel computes: {computed}"
         else:
             yield from _now(verdict.message, computed)
-    elif computed and (explanation.feasibility.rejected or explanation.feasibility.error or not explanation.nodes):
+    elif computed:
         yield f"evenkeel computes: {computed}"
 
 

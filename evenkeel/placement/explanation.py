@@ -15,7 +15,7 @@ from evenkeel.placement.gaps import gaps
 from evenkeel.placement.single_domain import SingleDomain, single_domain
 from evenkeel.placement.variants import first_key
 from evenkeel.scheduler.framework import Feasibility, Framework, message, total
-from evenkeel.scheduler.preemption import Preemption, messages, preempt
+from evenkeel.scheduler.preemption import NO_CLAIM_DEALLOCATED, Preemption, messages, preempt
 from evenkeel.scheduler.profile import Cycle
 from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
@@ -150,8 +150,13 @@ def agrees(said: str, computed: Sequence[str], of_filters: str, gaps: Sequence[s
     """
     Whether kube-scheduler has said one of the texts that we compute.
 
-    Where there are gaps, only the beginning is compared: what it says of the filters.
+    Where there are gaps, only the beginning is compared: what it says of the filters.  Words that only some versions
+    add say nothing of the Pod, and the version may be assumed.
     """
     if gaps:
         return bool(of_filters) and f"{said} ".startswith(f"{of_filters} ")
-    return said in computed
+    return _of_any_version(said) in map(_of_any_version, computed)
+
+
+def _of_any_version(message: str) -> str:
+    return message.replace(f"{NO_CLAIM_DEALLOCATED}, ", "")

@@ -89,8 +89,8 @@ def test_a_node_that_passes_now():
     assert ["evenkeel computes now: a node passes"] == after(message(f"3 {CORDONED}", f"3 {NO_HELP}"), node("n1"))
 
 
-def test_nothing_is_said_where_kube_scheduler_has_not_and_the_tables_do():
-    subject = of_pod(pod(), {})
+def test_what_kube_scheduler_would_say_is_computed_where_it_has_not_said_it():
+    subject, explained = of_pod(pod(), {}), explain(attempted(*NODES))
 
-    assert [] == list(said(subject, explain(attempted(*NODES)), None))
+    assert [f"evenkeel computes: {explained.message}"] == list(said(subject, explained, None))
     assert ["evenkeel computes: no nodes available to schedule pods"] == list(said(subject, explain(attempted()), None))

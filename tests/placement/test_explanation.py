@@ -98,6 +98,7 @@ NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful 
         (SAID, ("dynamic resources",), True),
         (f"{SAID.removesuffix('.')}, 1 node(s) didn't have free ports for the requested pod ports.", ("x",), False),
         ("", ("dynamic resources",), False),
+        (f"{SAID} no new claims to deallocate, {NOT_HELPFUL}", (), True),  # as 1.34 to 1.36 say it
     ],
 )
 def test_what_is_not_judged_may_have_kube_scheduler_add_something(said, gaps, same):

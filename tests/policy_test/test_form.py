@@ -153,6 +153,7 @@ def test_today_says_only_what_a_person_would_keep(obj, keys):
         (EMPTY, {"rules": ["empty-selector", "empty-selector"], "warnings": []}),
         (EMPTY, {"exactly": ["empty-selector", "empty-selector"]}),
         (MISSES, {"rules": ["wrong-revision-key"]}),
+        (MISSES, {"outcome": "allowed"}),
         (MISSES, {"exactly": ["wrong-revision-key", "selector-misses-own-pod"], "rules": ["wrong-revision-key"]}),
         (pod(constraint()), {"exactly": [], "warnings": []}),
         (BARE, {"defaults": [{}, {"topologyKey": HOSTNAME}]}),
@@ -177,6 +178,8 @@ def test_the_order_of_what_is_expected_does_not_matter():
     ("obj", "expect"),
     [
         (EMPTY, {"outcome": "would-be-denied"}),
+        (EMPTY, {"outcome": "allowed"}),
+        (pod(constraint()), {"outcome": "warned"}),
         (EMPTY, {"outcome": "denied", "exactly": []}),
         (EMPTY, {"rules": ["empty-selector", "pinned-pod"]}),
         (EMPTY, {"exactly": ["empty-selector", "pinned-pod"]}),
