@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from evenkeel.admit.text import dump
 from evenkeel.explain.explained import Explained, Proposal
 from evenkeel.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from evenkeel.placement.kubectl_commands import JsonPatch
@@ -17,12 +16,10 @@ from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.style import Look, Styled, TextLine
 from webhook.findings.wording import first_of, number_of, range_of
 from webhook.kubernetes.fields import FieldPath, path_text
-from webhook.kubernetes.scalars import resolve
 
 LAST_RESORT = "if all else fails, since these nodes are perhaps not for this Pod, or may come back"
 LAST = "last, because the data of the claim is lost"
 MOST_NAMES = 5  # nodes that are named; of more, only the number
-_PLAIN = re.compile(r"[A-Za-z0-9][\w./-]*")  # needs no quotes in YAML, unless it is no text there
 
 
 def changes(explained: Explained, *, patch: bool) -> Iterator[TextLine]:
@@ -174,37 +171,38 @@ _PRICES = {
 
 
 def yaml_lines(patch: JsonPatch) -> Iterator[str]:
-    """Yield the path of each field that a patch of a template changes, with its old and its new value."""
+    """Yield what a patch changes in a template: the path of each object or list, and its lines of YAML, old and new."""
     for test, change in zip(patch.operations[::2], patch.operations[1::2], strict=True):
         parts = [part.replace("~1", "/").replace("~0", "~") for part in str(test["path"]).split("/")[1:]]
-        path = tuple([int(part) if part.isdigit() else part for part in parts])
-        for field_path, old, new in _differences(path, test["value"], change.get("value")):
-            before = "not set" if old is None else f"{_in_yaml(old)}"
-            yield f"{path_text(field_path)}: {before} -> {'not set' if new is None else _in_yaml(new)}"
+        *parents, name = (int(part) if part.isdigit() else part for part in parts)
+        old, new = ({name: side["value"]} if side.get("value") is not None else {} for side in (test, change))
+        for path, removed, added in _differences(tuple(parents), old, new):
+            yield f"{path_text(path)}:"
+            yield from (f"  {sign} {line}" for sign, part in (("-", removed), ("+", added)) for line in _in_yaml(part))
 
 
 def _differences(path: FieldPath, old: object, new: object) -> Iterator[tuple[FieldPath, object, object]]:
-    """Yield where two values differ, as deep as they have the same fields and items, and both values there."""
-    if old == new:
-        return
+    """Yield the path of each object or list of which fields or items differ, with those alone, as deep as there are."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for name in dict.fromkeys((*old, *new)):
-            yield from _differences((*path, name), old.get(name), new.get(name))
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for i, (before, after) in enumerate(zip(old, new, strict=True)):
-            yield from _differences((*path, i), before, after)
+        names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+        nested = [name for name in names if _of_one_kind(old.get(name), new.get(name))]
+        removed, added = ({name: side[name] for name in names if name in side.keys() - nested} for side in (old, new))
+        if removed or added:
+            yield path, removed, added
+        for name in nested:
+            yield from _differences((*path, name), old[name], new[name])
     elif isinstance(old, list) and isinstance(new, list):
-        yield from (((*path, i), item, None) for i, item in enumerate(old) if item not in new)
-        yield from (((*path, i), None, item) for i, item in enumerate(new) if item not in old)
-    else:
-        yield path, old, new
+        if len(old) == len(new) and all(map(_of_one_kind, old, new)):
+            for i, (before, after) in enumerate(zip(old, new, strict=True)):
+                yield from _differences((*path, i), before, after)
+        else:
+            yield path, [item for item in old if item not in new], [item for item in new if item not in old]
 
 
-def _in_yaml(value: object) -> str:
-    """Return a value in one line of YAML."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_in_yaml(name)}: {_in_yaml(member)}' for name, member in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_in_yaml, value))}]"
-    plain = isinstance(value, str) and _PLAIN.fullmatch(value) and isinstance(resolve(value), str)
-    return str(value) if plain else json.dumps(value)
+def _of_one_kind(old: object, new: object) -> bool:
+    """Whether both are objects, or both are lists."""
+    return any(isinstance(old, kind) and isinstance(new, kind) for kind in (dict, list))
+
+
+def _in_yaml(part: object) -> list[str]:
+    return dump(part).splitlines() if part else []

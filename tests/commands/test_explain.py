@@ -631,7 +631,7 @@ def test_a_change_of_a_template_is_a_line_of_yaml_and_with_patch_a_command_excep
     deployment_file["spec"]["template"]["spec"]["containers"] = requesting()
     in_cluster = listed(*NODES, running("a1"), running("b1"), deployment_file)
 
-    change = "spec.template.spec.topologySpreadConstraints[0].nodeTaintsPolicy: not set -> Honor"
+    change = "+ nodeTaintsPolicy: Honor"
 
     def shown(command):
         out = explain(run, command, in_cluster, new=deployment_file).out

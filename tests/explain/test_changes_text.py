@@ -1,10 +1,11 @@
-"""A change of a template as lines of YAML: the path of each field, its old value and its new one."""
+"""A change of a template as lines of YAML: the path of each object, and its old lines and new ones."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import pytest
+import yaml
 
 from evenkeel.explain.changes_text import names_or_number, yaml_lines
 from evenkeel.placement.kubectl_commands import commands, read_template
@@ -12,7 +13,7 @@ from evenkeel.placement.template_edits import preferring, requesting_less, toler
 from evenkeel.scheduler.resource_fit import Lack
 from tests.support.build import workload
 from tests.support.placement import parsed
-from tests.support.placing import HOSTNAME, requesting, spread
+from tests.support.placing import HOSTNAME, ZONE, requesting, spread
 from webhook.kubernetes.names import POD_ANTI_AFFINITY
 from webhook.spread.taints import Toleration
 
@@ -38,60 +39,57 @@ def changing(index, **fields):
 @pytest.mark.parametrize(
     ("edits", "shown"),
     [
-        ([changing(0, maxSkew=2)], [f"{CONSTRAINTS}[0].maxSkew: 1 -> 2"]),
-        ([changing(1, nodeTaintsPolicy="Honor")], [f"{CONSTRAINTS}[1].nodeTaintsPolicy: not set -> Honor"]),
+        ([changing(0, maxSkew=2)], [f"{CONSTRAINTS}[0]:", "  - maxSkew: 1", "  + maxSkew: 2"]),
+        ([changing(1, nodeTaintsPolicy="Honor")], [f"{CONSTRAINTS}[1]:", "  + nodeTaintsPolicy: Honor"]),
         (
             [changing(0, maxSkew=3), changing(1, whenUnsatisfiable="ScheduleAnyway")],
             [
-                f"{CONSTRAINTS}[0].maxSkew: 1 -> 3",
-                f"{CONSTRAINTS}[1].whenUnsatisfiable: DoNotSchedule -> ScheduleAnyway",
-            ],
-        ),
-        (
-            [changing(0)],
-            [
-                f"{CONSTRAINTS}[0]: {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: "
-                "DoNotSchedule, labelSelector: {matchLabels: {app: web}}} -> not set"
-            ],
-        ),
-        (
-            [TOLERATED],
-            [
-                "spec.template.spec.tolerations: not set -> "
-                "[{key: dedicated, operator: Equal, value: infra, effect: NoSchedule}]"
+                *(f"{CONSTRAINTS}[0]:", "  - maxSkew: 1", "  + maxSkew: 3"),
+                f"{CONSTRAINTS}[1]:",
+                *("  - whenUnsatisfiable: DoNotSchedule", "  + whenUnsatisfiable: ScheduleAnyway"),
             ],
         ),
         (
             [partial(requesting_less, lack=Lack(0, 500, 0, 0, ()))],
-            ['spec.template.spec.containers[0].resources.requests.cpu: "2" -> 1500m'],
+            ["spec.template.spec.containers[0].resources.requests:", '  - cpu: "2"', "  + cpu: 1500m"],
         ),
     ],
 )
-def test_each_field_that_changes_is_a_line(edits, shown):
+def test_the_fields_that_change_are_shown_below_the_path_of_their_object(edits, shown):
     assert shown == lines(*edits)
 
 
-def test_a_toleration_more_is_a_line_of_its_own():
-    (line,) = lines(TOLERATED, tolerations=[{"key": "gpu", "operator": "Exists"}])
+@pytest.mark.parametrize(
+    ("edit", "spec", "path", "sign", "item"),
+    [
+        (changing(0), {}, CONSTRAINTS, "-", {"maxSkew": 1, "topologyKey": ZONE}),
+        (TOLERATED, {"tolerations": [{"key": "gpu"}]}, "spec.template.spec.tolerations", "+", {"key": "dedicated"}),
+    ],
+)
+def test_an_item_of_a_list_that_comes_or_goes_is_shown_whole(edit, spec, path, sign, item):
+    first, *yaml_of_item = lines(edit, **spec)
 
-    assert line.startswith("spec.template.spec.tolerations[1]: not set -> {key: dedicated, ")
+    assert f"{path}:" == first
+    assert {sign} == {line[2] for line in yaml_of_item}
+    (read,) = yaml.safe_load("\n".join(line[4:] for line in yaml_of_item))
+    assert item.items() <= read.items()
 
 
 @pytest.mark.parametrize("value", ["no", "null", "1e3", "a: b", "a\nb", "", "$(reboot)"])
-def test_text_that_yaml_reads_as_something_else_is_quoted(value):
-    (line,) = lines(partial(tolerating, toleration=Toleration("a", "Equal", value, "NoSchedule")))
+def test_what_is_added_is_yaml_that_reads_as_the_same_text(value):
+    path, *added = lines(partial(tolerating, toleration=Toleration("a", "Equal", value, "NoSchedule")))
+    read = yaml.safe_load("\n".join(line[4:] for line in added))
 
-    assert "\n" not in line
-    assert ('value: "' in line) or not value
+    assert "spec.template.spec:" == path
+    assert value == read["tolerations"][0].get("value", "")
 
 
 def test_an_affinity_that_becomes_a_preference():
     affinity = {POD_ANTI_AFFINITY: {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}
     shown = lines(partial(preferring, kind=POD_ANTI_AFFINITY, index=0, number=1), affinity=affinity)
 
-    at = f"spec.template.spec.affinity.{POD_ANTI_AFFINITY}"
-    assert shown and all(line.startswith(at) for line in shown)
-    assert [True] == ["weight: " in line for line in shown if ".preferred" in line]
+    assert {f"spec.template.spec.affinity.{POD_ANTI_AFFINITY}:"} == {line for line in shown if line[0] != " "}
+    assert [True] == [line.startswith("  + ") for line in shown if "weight: " in line]
 
 
 @pytest.mark.parametrize(("number", "words"), [(5, "n0, n1, n2, n3, n4"), (6, "6 nodes"), (1200, "1,200 nodes")])

@@ -543,12 +543,13 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     now, template, other = (
         Remedy(name, where, ("n1",), cycle) for name, where in zip("abc", (NOW, IN_TEMPLATE, IN_TEMPLATE), strict=True)
     )
-    operations = {"op": "test", "path": "/a", "value": 1}, {"op": "remove", "path": "/a"}
+    operations = {"op": "test", "path": "/spec/a", "value": 1}, {"op": "remove", "path": "/spec/a"}
     patch = JsonPatch(ObjectRef("apps/v1", "Deployment", "shop", "web"), operations)
     commands = [[Command(("uncordon", "n1"))], [Command(("patch", "-p", "[]"), patch)], [Command(("patch", "other"))]]
     one = proposing(explained(node("n1", cpu="0"), remedies=[now, template, other]), commands=commands)
 
-    assert ["a:", "kubectl uncordon n1", "", "b:", "in Deployment/web:", "a: 1 -> not set", ""] == lines(one)[-8:-1]
+    of_template = ["in Deployment/web:", "spec:", "- a: 1"]
+    assert ["a:", "kubectl uncordon n1", "", "b:", *of_template, ""] == lines(one)[-9:-1]
     others = "For the commands of the other changes: -o json."
     assert f"To change a template with kubectl: --patch. {others}" == lines(one)[-1]
     assert ["b:", "kubectl patch -p '[]'", "", others] == lines(one, patch=True)[-4:]
