@@ -82,6 +82,7 @@ class Clusters:
     def register(self, one: dict) -> None:
         """A node, which admission taints as not ready, and then with all that is known of it."""
         name = one["metadata"]["name"]
+        self.plane.kubelet.lost.add(name)  # Or a Pod that ends may have failed after the scheduler has looked.
         self.api.call("POST", "/api/v1/nodes", {"metadata": {"name": name}, "status": one["status"]})
         self.api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": one["metadata"], "spec": one["spec"]}, MERGE)
 
