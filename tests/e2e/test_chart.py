@@ -552,6 +552,9 @@ def test_the_pods_of_hooks_reach_the_api_server_and_evenkeel_where_all_else_is_d
 
     assert {"Deployment": None, "Job": "detach", "Pod": "ready"} == components
     assert ["detach", "ready"] == selected["values"]
+    of_release = spec["podSelector"]["matchLabels"]
+    assert {"app.kubernetes.io/instance": "evenkeel"} == of_release, "no Pod of another release"
+    assert all(of_release.items() <= labels[kind].items() for kind in ("Job", "Pod"))
     assert [53, 53, 9090, 443, 6443] == [port["port"] for port in egress["ports"]]
     assert "ingress" not in spec
 
