@@ -9,7 +9,7 @@ from evenkeel.explain.explained import Explained, Proposal
 from evenkeel.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from evenkeel.placement.kubectl_commands import JsonPatch
 from evenkeel.placement.node_makers import by_itself
-from evenkeel.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from evenkeel.placement.remedies import IN_TEMPLATE, NOW
 from evenkeel.placement.subject import POLICY
 from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.simulate.waiting import Runs
@@ -19,6 +19,7 @@ from webhook.kubernetes.fields import FieldPath, path_text
 
 LAST_RESORT = "if all else fails, since these nodes are perhaps not for this Pod, or may come back"
 LAST = "last, because the data of the claim is lost"
+NOT_ENOUGH = "tried, and not enough"
 MOST_NAMES = 5  # nodes that are named; of more, only the number
 
 
@@ -30,7 +31,10 @@ def changes(explained: Explained, *, patch: bool) -> Iterator[TextLine]:
         return
     preemption = explained.explanation.preemption
     instead = "Instead of preemption, any" if preemption is not None and preemption.helps else "Any"
-    yield Styled(Look.NAME, f"{instead} one of these changes would let it run (each was tried):")
+    if all(proposal.futile for proposal in proposals):
+        yield "No change that evenkeel tried is enough."
+    else:
+        yield Styled(Look.NAME, f"{instead} one of these changes would let it run (each was tried):")
     width = max(len(proposal.remedy.change) for proposal in proposals)
     for title, rows in remedies_by_place(explained):
         yield title
@@ -64,10 +68,13 @@ def _how(proposals: Sequence[Proposal], *, patch: bool) -> Iterator[TextLine]:
 
 
 def _in_place(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
-    return [proposal for proposal in proposals if _place(proposal.remedy) == where]
+    return [proposal for proposal in proposals if _place(proposal) == where]
 
 
-def _place(remedy: Remedy) -> str:
+def _place(proposal: Proposal) -> str:
+    remedy = proposal.remedy
+    if proposal.futile:
+        return NOT_ENOUGH
     if remedy.loses_data:
         return LAST
     return LAST_RESORT if remedy.last_resort else remedy.where
@@ -80,6 +87,7 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
         IN_TEMPLATE: _template(explained, _price(explained)),
         LAST_RESORT: LAST_RESORT,
         LAST: LAST,
+        NOT_ENOUGH: NOT_ENOUGH,
     }
     for where, title in titles.items():
         if proposals := _in_place(explained.proposals, where):

@@ -188,14 +188,18 @@ def claim_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.feasibility.refused_for(CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
         yield "Only one Pod may use a claim with ReadWriteOncePod, and another Pod uses it."
     elif pinning:
-        yield from _pinned(pinning)
+        yield from _pinned(pinning, explanation)
 
 
-def _pinned(pinning: Sequence[ClaimReach]) -> Iterator[str]:
+def _pinned(pinning: Sequence[ClaimReach], explanation: Explanation) -> Iterator[str]:
     """Yield that none of the nodes that the Pod's bound claims leave takes it."""
-    if reduce(and_, [reach.nodes for reach in pinning]):
+    if common := reduce(and_, [reach.nodes for reach in pinning]):
         fewest = min(pinning, key=lambda reach: reach.nodes.bit_count())
-        yield f"No node in {places(fewest)} takes the Pod."
+        place = places(fewest)
+        if refusing := [row.constraint.index for row in explanation.constraints if not common & ~row.refused]:
+            yield f"Claim {fewest.name} leaves only {place}, and constraint {refusing[0]} refuses {place}."
+        else:
+            yield f"No node in {place} takes the Pod."
     else:
         where = ", ".join(f"{reach.name} is in {places(reach)}" for reach in pinning)
         yield f"No node reaches all its claims: {where}."

@@ -434,10 +434,24 @@ def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome)
     one = proposing(explained(node("n1", cpu="0"), subject=subject, remedies=[now, softer]), rollout=[None, rollout])
     price = f"which replaces its Pods{': the rollout was simulated' if rollout.runs else ''}"
 
-    assert [f"in the template of Deployment/web ({price})", f"softer        -> {outcome}"] == lines(one)[-2:]
+    futile = outcome.startswith("its")
+    title = "tried, and not enough" if futile else f"in the template of Deployment/web ({price})"
+    assert [title, f"softer        -> {outcome}"] == lines(one)[-2:]
     assert [None, rollout.finishes if rollout.runs else None] == [
         each["rollout"] and each["rollout"]["finishes"] for each in as_json(one)["remedies"]
     ]
+
+
+def test_what_is_not_enough_comes_last_and_is_not_said_to_let_the_pod_run():
+    changes = [Remedy(name, IN_TEMPLATE, ("n1",), attempted(), last_resort=name == "last") for name in ("last", "no")]
+    one = explained(node("n1", cpu="0"), subject=of_pod(pod(owner="Deployment/web"), {}), remedies=changes)
+    hangs, ends = (Rollout(20, 20, finishes, Range(1, 1, 1), 2) for finishes in (0.0, 1.0))
+    some, none = (lines(proposing(one, rollout=rollouts)) for rollouts in ([ends, hangs], [hangs, hangs]))
+
+    assert ["last", "no"] == [line.split()[0] for line in some if " -> " in line]
+    assert some.index("tried, and not enough") == len(some) - 2
+    assert ["No change that evenkeel tried is enough.", "tried, and not enough"] == none[-4:-2]
+    assert not any("would let it run" in line for line in none)
 
 
 def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():
@@ -465,6 +479,17 @@ def test_why_no_node_is_left_of_those_that_a_claim_leaves():
         line for line in found if line == "a1: cordoned" or "in zone a t" in line
     ]
     assert "The claim cannot be moved: its volume pv-data stays there." in found
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_constraint_that_refuses_the_zone_of_the_claim_is_named_with_it(refuses):
+    nodes = [node("b1", "b"), node("a1", "a", unschedulable=not refuses)]
+    limits = [spread(maxSkew=2), spread(maxSkew=1 if refuses else 2)]
+    storage = pinned(("data", "a"))
+    found = lines(explained(*nodes, running("a1"), *storage, constraints=limits, **using("data")))
+
+    said = "Claim data leaves only zone a, and constraint 1 refuses zone a."
+    assert [refuses, not refuses] == [said in found, "No node in zone a takes the Pod." in found]
 
 
 def test_claims_that_no_node_reaches_together():
