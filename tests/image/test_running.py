@@ -186,7 +186,7 @@ def test_the_image_says_what_it_is(engine, running):
 
 
 def test_it_lints_as_the_page_on_the_command_line_shows(engine):
-    page = (ROOT / "docs" / "install-cli.md").read_text("utf-8")
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
     (line,) = re.findall(
         rf'^\$ docker run (--rm --volume "\$PWD:.+) evenkeel:{__version__}-tools (lint .+)$', page, re.MULTILINE
     )

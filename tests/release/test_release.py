@@ -151,7 +151,7 @@ def test_it_serves_and_answers_over_tls(installed):
 
 
 SHOWN = re.compile(r"^<!-- (?P<how>.+) -->\n```console\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
-PAGE = (ROOT / "docs" / "install-cli.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "install.md").read_text("utf-8").partition("### Completion")[0]
 
 
 def test_what_the_page_on_the_command_line_shows_can_be_run(release, tmp_path):
