@@ -1,4 +1,4 @@
-"""evenkeel serves the API server, with its certificate as docs/client-certificates.md shows, and nobody else."""
+"""evenkeel serves the API server, with its certificate as docs/operate.md shows, and nobody else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import PATIENCE, Running, serving, until
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
-PAGE = (ROOT / "docs" / "client-certificates.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "operate.md").read_text("utf-8")
 ON_A_NODE, SERVICE, NAME = "/etc/kubernetes/evenkeel", "evenkeel.evenkeel.svc", "kube-apiserver"
 
 

@@ -66,8 +66,8 @@ def transcript(name: str) -> str:
 
 def settings() -> str:
     """The table of the server's settings."""
-    rows = ((f"`{one.flag}`", f"`{one.variable}`", one.default or "–", one.help) for one in SETTINGS)
-    return table(("flag", "variable", "default", "what it is"), rows)
+    rows = ((f"`{one.flag}`", one.default or "–", one.help) for one in SETTINGS)
+    return table(("flag", "default", "what it is"), rows)
 
 
 def rights() -> str:
