@@ -76,7 +76,9 @@ _NOT_MADE_AGAIN: Mapping[str, str] = {
 }
 _WORDS: Mapping[str, Callable[[Hindrance], str]] = {
     moves.UNDER_WAY: lambda _: "a rollout is not finished; report again once it is",
-    moves.FORCED: lambda found: f"a hard constraint allows no smaller skew of {found.key} for so many Pods",
+    moves.FORCED: lambda found: (
+        f"the hard constraint on {found.detail} allows no smaller skew of {found.key} for so many Pods"
+    ),
     moves.TOO_FEW_DOMAINS: lambda found: f"{found.key} has fewer domains than minDomains, so their fewest Pods are 0",
     moves.OTHER_PODS: lambda found: f"the fullest domains of {found.key} have no Pods of its own",
     moves.BUDGET: lambda found: f"PodDisruptionBudgets allow no eviction of {found.pod} ({found.detail})",

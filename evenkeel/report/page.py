@@ -102,10 +102,11 @@ def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     if summary.loss is not None and summary.loss.share is not None:
         lost = f"of the Pods on nodes would be lost with zone {shown_name(summary.loss.largest)}"
         yield Tile(share_text(summary.loss.share), lost)
+    forced = f", and {summary.forced:,} only as a DoNotSchedule constraint forces it" if summary.forced else ""
     numbers = [
         (summary.lost, "workloads that would lose every Pod with one zone"),
         (summary.waiting, "waiting Pods"),
-        (summary.uneven, "workloads skewed beyond maxSkew"),
+        (summary.uneven, f"workloads skewed beyond maxSkew{forced}"),
         (summary.idle, "constraints that spread nothing"),
         *([(summary.denied, "workloads denied by the policy")] if titles.policy else []),
     ]

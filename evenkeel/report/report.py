@@ -122,6 +122,11 @@ class ReportedWorkload:
         return any((spread.skew or 0) > spread.constraint.max_skew for spread in self.spreads)
 
     @property
+    def forced(self) -> bool:
+        """Whether its skews are beyond maxSkew only as far as a hard constraint forces that."""
+        return self.exceeds and not any(spread.excess for spread in self.spreads)
+
+    @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
         return max((spread.excess for spread in self.spreads if spread.constraint.hard), default=0)
@@ -147,7 +152,8 @@ class ReportSummary(NamedTuple):
     defaults_change: Mapping[str, int]
     # None where no node is known:
     uneven: int | None  # workloads with a skew beyond maxSkew
-    assumed: int | None  # of these, those that only exceed that of the policy's defaults
+    forced: int | None  # further workloads, whose skew is beyond it only since a hard constraint forces that
+    assumed: int | None  # of those that are uneven, those that only exceed that of the policy's defaults
     lost: int | None  # workloads that would lose all of two or more Pods with one zone
     idle: int | None  # constraints that spread nothing
     loss: ZoneLoss | None
@@ -389,6 +395,7 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSum
         audited_defaults=sum(workload.live.pods for workload in workloads if workload.impact.audited_defaults),
         defaults_change=change,
         uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
+        forced=sum(workload.forced for workload in workloads) if placed else None,
         assumed=sum(workload.assumed for workload in workloads) if placed else None,
         lost=sum(workload.loses_all for workload in workloads) if placed else None,
         idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,

@@ -21,7 +21,7 @@ from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each, labelled_for
 from evenkeel.scheduler.volumes import NO_MOUNTS
-from evenkeel.simulate.forced_skew import least_skew
+from evenkeel.simulate.forced_skew import LeastSkew, least_skew
 from webhook.findings.wording import why_single
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, with_value
@@ -48,8 +48,7 @@ class Spread:
     makers: Mapping[ObjectKey, int]  # the workloads whose Pods it counts, and how many
     own: ObjectKey  # its workload
     single: str  # why its Pods can run in one domain only; "" if they may run in several
-    # The smallest skew that hard constraints allow, if that is more than maxSkew; else maxSkew.
-    least_skew: int
+    least: LeastSkew
 
     @property
     def shared(self) -> Mapping[str, int]:
@@ -70,12 +69,7 @@ class Spread:
     @property
     def excess(self) -> int:
         """How far the skew is beyond maxSkew, or what hard constraints force; 0 if it is not, or is not known."""
-        return max(0, (self.skew or 0) - self.least_skew)
-
-    @property
-    def is_forced(self) -> bool:
-        """Whether hard constraints force a skew beyond maxSkew."""
-        return self.least_skew > self.constraint.max_skew
+        return max(0, (self.skew or 0) - self.least.skew)
 
 
 class ZoneLoss(NamedTuple):
@@ -197,7 +191,7 @@ class Spreading:
         all_counted = count_each(cycle)
         hard = [counted for counted in all_counted if counted.constraint.hard]
         for counted in all_counted:
-            max_skew = counted.constraint.max_skew
+            unforced = LeastSkew(counted.constraint.max_skew)
             makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
             unlabelled, excluded, closed = self._nodes(cycle, counted.constraint)
             only = only_domain(cycle.reach, counted.constraint, labelled_for(cycle, counted.constraint))
@@ -212,7 +206,7 @@ class Spreading:
                 makers=makers,
                 own=key_of(workload),
                 single=why_single(counted.constraint.topology_key, only) if only is not None else "",
-                least_skew=max_skew if counted.constraint.hard else least_skew(counted, hard, cycle.snapshot.nodes),
+                least=unforced if counted.constraint.hard else least_skew(counted, hard, cycle.snapshot.nodes),
             )
 
     def _of(self, namespace: str) -> _NamespacePods:

@@ -203,10 +203,11 @@ def _spreads(workloads: Sequence[ReportedWorkload], titles: Titles) -> Iterator[
     for i, line in enumerate(_table(rows)):
         yield line
         yield from (("      ", remark) for remark in below.get(i, ()))
-    rules = [finding.rule for workload in workloads for finding in (*workload.findings, *workload.at_most)]
-    if rules:
+    findings = [finding for workload in workloads for finding in (*workload.findings, *workload.at_most)]
+    if findings:
+        worst = min(findings, key=lambda finding: finding.severity.rank)
         yield ""
-        yield f"For what a finding means: evenkeel rules {rules[0]}"
+        yield f"For what a finding means: evenkeel rules {worst.rule}"
 
 
 def workload_name(workload: ReportedWorkload) -> str:
@@ -245,10 +246,11 @@ def _spread(spread: Spread) -> tuple[str, str, str]:
 
 
 def skew_words(spread: Spread) -> str:
-    """Return the skew, and the one that maxSkew allows."""
+    """Return the skew, the one that maxSkew allows, and the least that a hard constraint forces beyond it."""
     if spread.skew is None:
         return NOT_KNOWN
-    words = f"{spread.skew:,}, allowed {spread.constraint.max_skew:,}"
+    forced = f" (forced: {spread.least.skew:,})" if spread.least.forced_by else ""
+    words = f"{spread.skew:,}, allowed {spread.constraint.max_skew:,}{forced}"
     return Styled(Look.WARNING if spread.excess else "", words)
 
 
@@ -297,8 +299,9 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
     if shared := spread.shared:
         named = [f"{name} ({number:,})" for name, number in shared.items()]
         yield f"also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
-    if spread.is_forced:
-        yield f"a DoNotSchedule constraint allows no smaller skew than {spread.least_skew:,} for so many Pods"
+    if key := spread.least.forced_by:
+        forcing = f"the DoNotSchedule constraint on {key}"
+        yield f"{forcing} allows no smaller skew than {spread.least.skew:,} for so many Pods"
     if spread.closed and spread.constraint.hard:
         counts = "counts as a domain" if len(spread.closed) == 1 else "count as domains"
         closed = first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)
@@ -393,9 +396,10 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
     if summary.workloads and summary.uneven is not None:
         unconstrained = sum(workload.loses_all and workload.unconstrained for workload in report.workloads)
         have = "has no constraints of its own" if unconstrained == 1 else "have no constraints of their own"
+        forced = f"; {summary.forced:,} more only as a DoNotSchedule constraint forces it" if summary.forced else ""
         these = f"; {unconstrained:,} of these {have}" if unconstrained else ""
         yield (
-            f"{number_of(summary.uneven, 'workload exceeds', 'workloads exceed')} maxSkew. "
+            f"{number_of(summary.uneven, 'workload exceeds', 'workloads exceed')} maxSkew{forced}. "
             f"Of all workloads with two Pods or more, {summary.lost:,} would lose every Pod with one zone{these}."
         )
     if summary.idle:
@@ -551,7 +555,8 @@ def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
         "template": spread.template,
         **fields(constraint, "topology_key", "max_skew", "min_domains", "hard"),
         "selector": str(constraint.selector),
-        **fields(spread, "source", "skew", "least_skew"),
+        **fields(spread, "source", "skew"),
+        "leastSkew": spread.least.skew,
         "spreadsNothing": idle or None,
         **_counted_json(spread),
     }

@@ -7,6 +7,7 @@ The smallest skew of a soft constraint that a hard one allows for so many Pods.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from evenkeel.scheduler.spread_counts import DomainCounts
 from webhook.spread.nodes import Nodes
@@ -14,14 +15,21 @@ from webhook.spread.nodes import Nodes
 Bounds = tuple[int, int]  # the least and the most Pods that a domain may have
 
 
-def least_skew(soft: DomainCounts, hard: Iterable[DomainCounts], nodes: Nodes) -> int:
+class LeastSkew(NamedTuple):
+    """The smallest skew of a constraint."""
+
+    skew: int  # maxSkew at least
+    forced_by: str = ""  # the topology key of the hard constraint that forces more than maxSkew; "" if none does
+
+
+def least_skew(soft: DomainCounts, hard: Iterable[DomainCounts], nodes: Nodes) -> LeastSkew:
     """
-    Return the smallest skew of a soft constraint, maxSkew at least, that each of the hard constraints allows.
+    Return the smallest skew of a soft constraint that each of the hard constraints allows.
 
     A hard constraint is passed over if it counts other Pods, or if neither its domains are parts of those of the soft
     one nor the other way round.  Its skew may be beyond maxSkew now, since Pods have gone: it allows what new Pods get.
     """
-    least = soft.constraint.max_skew
+    least, forced_by = soft.constraint.max_skew, ""
     for counts in hard if soft.largest_skew > least else ():
         number = sum(soft.counts.values())
         if counts.constraint.selector != soft.constraint.selector or number != sum(counts.counts.values()):
@@ -35,8 +43,8 @@ def least_skew(soft: DomainCounts, hard: Iterable[DomainCounts], nodes: Nodes) -
         if {pair[0] for pair in pairs} != counts.eligible or {pair[1] for pair in pairs} != soft.eligible:
             continue  # Pods may run where only one of the two constraints counts them.
         while least < soft.largest_skew and not _is_allowed(least, number, soft, counts, pairs):
-            least += 1
-    return least
+            least, forced_by = least + 1, counts.constraint.topology_key
+    return LeastSkew(least, forced_by)
 
 
 def _is_allowed(skew: int, number: int, soft: DomainCounts, hard: DomainCounts, pairs: set[tuple[str, str]]) -> bool:

@@ -22,7 +22,7 @@ from evenkeel.scheduler.resource_fit import asked_of_node, lacking
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each
 from evenkeel.simulate.disruption import refusing
-from evenkeel.simulate.forced_skew import least_skew
+from evenkeel.simulate.forced_skew import LeastSkew, least_skew
 from evenkeel.simulate.pod import Pod, PodClass
 from evenkeel.simulate.replica_set import to_delete
 from evenkeel.simulate.run import Plan, SimulatedRun, at_end
@@ -179,8 +179,12 @@ class _Search:
         excess = {i: counts.largest_skew - first.limits[i] for i, counts in enumerate(first.counted)}
         uneven = sorted([i for i in excess if first.to_move[i]], key=lambda i: -excess[i])
         if not uneven:
-            forced = [i for i, counts in enumerate(first.counted) if first.limits[i] > counts.constraint.max_skew]
-            return None if self._moved or not forced else Hindrance(FORCED, key=first.key(forced[0]))
+            forced = [
+                Hindrance(FORCED, key=first.key(i), detail=least.forced_by)
+                for i, least in enumerate(first.least)
+                if least.forced_by
+            ]
+            return None if self._moved or not forced else forced[0]
         hindrance: Hindrance | None = None
         pods = [(i, pod) for i in uneven for pod in first.candidates(i, self._own)][:MOST_TRIED]
         for i, pod in pods:
@@ -226,10 +230,11 @@ class _Trial:
         self.count()
         hard = [counts for counts in self.counted if counts.constraint.hard]
         nodes = self.state.ground.nodes
-        self.limits = [
-            counts.constraint.max_skew if counts.constraint.hard else least_skew(counts, hard, nodes)
+        self.least = [
+            LeastSkew(counts.constraint.max_skew) if counts.constraint.hard else least_skew(counts, hard, nodes)
             for counts in self.counted
         ]
+        self.limits = [least.skew for least in self.least]
 
     def key(self, i: int) -> str:
         return self.counted[i].constraint.topology_key

@@ -45,7 +45,10 @@ def test_a_pod_of_a_stateful_set_is_known_by_its_name_and_must_be_ready_for_as_l
     ("found", "words"),
     [
         (Hindrance(moves.UNDER_WAY), "a rollout is not finished; report again once it is"),
-        (Hindrance(moves.FORCED, key=ZONE), f"a hard constraint allows no smaller skew of {ZONE} for so many Pods"),
+        (
+            Hindrance(moves.FORCED, key=HOSTNAME, detail=ZONE),
+            f"the hard constraint on {ZONE} allows no smaller skew of {HOSTNAME} for so many Pods",
+        ),
         (
             Hindrance(moves.TOO_FEW_DOMAINS, key=ZONE),
             f"{ZONE} has fewer domains than minDomains, so their fewest Pods are 0",

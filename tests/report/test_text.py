@@ -10,7 +10,7 @@ import pytest
 from evenkeel.report.text import MOST_DOMAINS, Shown, Titles, as_json, text
 from evenkeel.terminal.json_forms import dumped
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import ZONE, constraint, hpa, namespace, policy, service, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 
@@ -39,6 +39,27 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
         "1 workload with 3 Pods on 7 nodes in 3 zones.",
         "1 workload exceeds maxSkew. Of all workloads with two Pods or more, 0 would lose every Pod with one zone.",
     ] == found[-2:]
+
+
+def test_a_skew_that_a_hard_constraint_forces_is_named_where_it_is_not_counted():
+    soft = constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
+    nodes = [node(f"{zone}{i}", zone) for zone, number in (("a", 5), ("b", 2), ("c", 2)) for i in range(number)]
+    on = [*("a0", "a1", "a2", "a3"), *("b0", "b1", "c0", "c1") * 2]
+    found = lines(*nodes, *deployment(constraint(), soft), *pods(*on), titles=Titles())
+
+    (row,) = (line for line in found if "hostname ScheduleAnyway" in line)
+    assert "2, allowed 1 (forced: 2)" in row
+    assert f"      the DoNotSchedule constraint on {ZONE} allows no smaller skew than 2 for so many Pods" in found
+    assert found[-1].startswith("0 workloads exceed maxSkew; 1 more only as a DoNotSchedule constraint forces it. ")
+
+
+def test_the_worst_finding_is_the_one_to_read_about():
+    warns = policy(rules={"empty-selector": {"severity": "warning"}})
+    found = lines(*WEB, *deployment(EMPTY, name="db"), titles=Titles(), of=warns)
+
+    rows = [line.strip().partition(" ")[0] for line in found if "info: " in line or "warning: " in line]
+    assert ["info:", "warning:"] == rows
+    assert "For what a finding means: evenkeel rules empty-selector" in found
 
 
 def test_a_zone_without_a_name_is_shown():

@@ -23,7 +23,7 @@ def least(nodes, names, *constraints):
     """Of the last constraint."""
     cycle = attempted(*nodes, *map(running, names), constraints=constraints)
     *hard, soft = count_each(cycle)
-    return least_skew(soft, hard, cycle.snapshot.nodes)
+    return least_skew(soft, hard, cycle.snapshot.nodes).skew
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,10 @@ def test_the_report_does_not_count_it():
     objects = [*NINE, *deployment(HARD_ZONE, SOFT_HOST), *pods(*FOUR_EACH)]
     one = only(*objects)
 
-    assert [(0, 1, 0, False), (2, 2, 0, True)] == [
-        (spread.skew, spread.least_skew, spread.excess, spread.is_forced) for spread in one.spreads
+    assert [(0, (1, ""), 0), (2, (2, ZONE), 0)] == [
+        (spread.skew, spread.least, spread.excess) for spread in one.spreads
     ]
-    assert 0 == report(*objects).summary.uneven
+    summary = report(*objects).summary
+    assert (0, 1) == (summary.uneven, summary.forced)
     more = only(*NINE, *deployment(HARD_ZONE, SOFT_HOST), *pods(*["b0"] * 4, *FOUR_EACH[:4], *FOUR_EACH[8:]))
     assert [0, 2] == [spread.excess for spread in more.spreads], "beyond what is forced"

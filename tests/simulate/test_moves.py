@@ -177,7 +177,7 @@ HINDRANCES = {
             *web("a1 a2 a3 a4 b1 b1 b2 b2 c1 c1 c2 c2", constraint(), constraint(topologyKey=HOSTNAME, **SOFT)),
         ],
         FORCED,
-        "",
+        ZONE,
     ),
     "a DaemonSet": ([*nodes(), *application("web", ["a1", "a2"], constraint(), kind="DaemonSet")], NOT_SIMULATED, ""),
     "a Job": ([*nodes(), *application("web", ["a1", "a2"], constraint(), kind="Job")], NOT_SIMULATED, ""),
