@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
+from typing import Any
+
+import yaml
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule
@@ -22,25 +25,30 @@ RULES_INTRODUCTION = """\
 | `ignore` | nothing | nothing |
 
 A [policy](policy.md) can set the severity of each rule, and make a rule [enforced](enforced-rules.md). Rules whose
-default is `ignore` are for a platform team's own policy: switch on those that you want.
+default is `ignore` are for a platform team's own policy.
 
-evenkeel reports at most one rule for a field: the gravest. Among equals, a rule yields to those under its heading
-"Yields to". It reports a rule as skipped if the rule needs labels, nodes or other workloads that are not known.
+evenkeel reports at most one rule for a field: the gravest. Among equals, a rule yields to those that it names. It
+reports a rule as skipped if the rule needs labels, nodes or other workloads that are not known.
 
 **Advice.** Some rules find what is true only while the cluster is as it is now, what may be intended, or what
-concerns evenkeel itself. These are at most a `warning`. evenkeel refuses a policy that makes them an `error` or
+concerns evenkeel itself. These are at most a `warning`: evenkeel refuses a policy that makes them an `error` or
 enforced. They do not judge what a controller creates.
 
-**CEL.** [`evenkeel manifests --engine policy`](engine.md) prints ValidatingAdmissionPolicies for the rules that CEL can
-express. `evenkeel rules` says which rules these are.
+**Examples** show only the lines that differ between a bad (-) and a good (+) object, and the lines around them.
+`evenkeel rules ID -o json` has the whole objects.
+
+[`evenkeel manifests --engine policy`](engine.md) prints ValidatingAdmissionPolicies for the rules that `evenkeel rules`
+lists as `in CEL`.
 """
 
 
 def page() -> str:
-    """Return the whole catalogue."""
-    table = ["| rule | default | finds |", "| --- | --- | --- |"]
-    table += [f"| [`{rule.id}`](#{rule.id}) | {rule.severity} | {rule.title} |" for rule in RULES.values()]
-    return "\n".join((RULES_INTRODUCTION, *table, "", *("\n".join(section(rule)) for rule in RULES.values())))
+    """Return the whole catalogue, after the rules by their default severity."""
+    index = [
+        f"- `{severity}`: {', '.join(_link(rule.id) for rule in RULES.values() if rule.severity is severity)}"
+        for severity in Severity
+    ]
+    return "\n".join((RULES_INTRODUCTION, *index, "", *("\n".join(section(rule)) for rule in RULES.values())))
 
 
 def table() -> str:
@@ -53,40 +61,40 @@ def table() -> str:
 
 
 def section(rule: Rule) -> Iterator[str]:
-    """Yield one rule, always under the same headings."""
-    yield from (f"## {rule.id}", "", f"Finds: {rule.title}.", "")
-    advice = " This rule is advice: at most a `warning`, and never enforced." if rule.advice else ""
-    yield from (f"Default severity: `{rule.severity}`.{advice}", "")
-    yield from ("### Why", "", rule.rationale, "")
+    """Yield one rule, always in the same order."""
+    advice = ", advice" if rule.advice else ""
+    yield from (f"## {rule.id}", "", f"`{rule.severity}`{advice}: {rule.title}.", "", rule.rationale, "")
     if rule.context:
-        yield from (
-            "### Beside",
-            "",
-            "Both examples are judged beside these objects:",
-            "",
-            "```yaml",
-            rule.context.rstrip(),
-            "```",
-            "",
-        )
-    yield from ("### Bad (-) and good (+)", "", "```diff", *_difference(rule), "```", "")
-    yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")
+        yield from (f"Beside {', '.join(map(_beside, yaml.safe_load_all(rule.context)))}:", "")
+    yield from ("```diff", *_difference(rule), "```", "")
+    yield from (f"Fix: {rule.fix}.", "")
     if rule.parameters:
-        yield from ("### Parameters", "", "| name | type | default | what it is |", "| --- | --- | --- | --- |")
+        yield from ("| parameter | type | default | what it is |", "| --- | --- | --- | --- |")
         yield from (_parameter(name, schema, rule) for name, schema in rule.parameters.items())
         yield ""
     if rule.severity is Severity.IGNORE:
         setting = json.dumps({"severity": "error", **rule.example}).replace('"', "")
-        yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
+        yield from (f"To switch it on: `rules: {{{rule.id}: {setting}}}`", "")
     if rule.yields_to:
-        yield from ("### Yields to", "", ", ".join(f"[`{above}`](#{above})" for above in rule.yields_to), "")
+        yield from (f"Yields to {', '.join(map(_link, rule.yields_to))}.", "")
+
+
+def _link(id: str) -> str:
+    return f"[`{id}`](#{id})"
+
+
+def _beside(manifest: Mapping[str, Any]) -> str:
+    """Return the kind, the name and the labels of an object, but not the name of a node again."""
+    labels = {**manifest["metadata"].get("labels", {})}
+    labels.pop("kubernetes.io/hostname", None)
+    described = f" ({', '.join(f'{key}={value}' for key, value in labels.items())})" if labels else ""
+    return f"{manifest['kind']} {manifest['metadata']['name']}{described}"
 
 
 def _difference(rule: Rule) -> list[str]:
-    """Return the whole bad example, with the lines in which the good one differs."""
-    bad, good = rule.bad.splitlines(), rule.good.splitlines()
-    _, _, _, *lines = unified_diff(bad, good, n=len(bad), lineterm="")
-    return lines
+    """Return the lines in which the good example differs from the bad one, and one around each."""
+    lines = [*unified_diff(rule.bad.splitlines(), rule.good.splitlines(), n=1, lineterm="")][2:]
+    return [line for line in lines if not line.startswith("@@")]
 
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:

@@ -34,11 +34,10 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     Pods, although no Pod can run there. Each other node takes only maxSkew Pods. This is the most common reason why
     a rollout does not finish.
 
-    A lost zone works in the same way. Its Node objects stay, with the taint "unreachable". Until somebody deletes
-    them, the zone counts as empty, and each other zone takes only maxSkew Pods. Pods of the lost zone, and Pods of
-    the next rollout, find no place.
+    The Node objects of a lost zone stay, with the taint "unreachable". Until somebody deletes them, the zone counts
+    as empty. Pods of the lost zone, and of the next rollout, find no place.
 
-    If the input has an autoscaler for the workload, its maximum counts as its replicas. The rule does not report:
+    The rule does not report:
 
     - Jobs, because their Pods end and make room
     - Pods that tolerate every taint

@@ -45,8 +45,8 @@ from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Subject, rule
 )
 def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
     """
-    For a platform team's own policy. A maxSkew that is never reached spreads nothing, but the workload still passes
-    a check that only asks for a constraint.
+    A maxSkew that is never reached spreads nothing, but the workload still passes a check that only asks for a
+    constraint.
     """
     most, keys = subject.number("maxSkew"), subject.keys("topologyKeys")
     for constraint in subject.constraints:

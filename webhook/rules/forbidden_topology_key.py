@@ -42,8 +42,8 @@ from webhook.kubernetes.reader import brief
 )
 def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    For a platform team's own policy. Nodes have this label, but Pods should not be spread by it: it will be
-    removed, or nodes that share it do not fail together.
+    Nodes have this label, but Pods should not be spread by it: it will be removed, or nodes that share it do not fail
+    together.
     """
     forbidden, allowed = subject.keys("topologyKeys"), subject.keys("allowedTopologyKeys")
     repairs = Repairs(subject)

@@ -32,8 +32,8 @@ from webhook.findings.rule import TOPOLOGY_KEY, Subject, rule
 )
 def hard_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    For a platform team's own policy. With a hard constraint, Pods stay Pending when a zone is full or lost. A
-    platform team may not want every team to decide this.
+    With a hard constraint, Pods stay Pending when a zone is full or lost. A platform team may not want every team to
+    decide this.
     """
     keys, repairs = subject.keys("topologyKeys"), Repairs(subject)
     for constraint in subject.constraints:

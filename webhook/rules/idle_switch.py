@@ -33,7 +33,7 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
     of rules. The label `evenkeel.dev/skip: "true"` exempts a Pod from defaults, and a Namespace from everything.
 
     A switch with another name, with another value or in another place has no effect, and Kubernetes does not warn
-    about it. The annotation also has no effect on a rule that the policy enforces.
+    about it.
 
     The webhook finds this only in objects that it gets: by default, objects with constraints. `lint` and `admit` find
     it in all objects, `lint` also in Namespaces.

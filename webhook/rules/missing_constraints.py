@@ -64,15 +64,11 @@ MISSING = "missing-constraints"
 )
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
-    For a platform team's own policy: a workload with several replicas must be spread.
+    The rule counts the replicas in the object when it is applied. 0 replicas count as 1. Scaling later is not judged.
 
-    The rule counts the replicas in the object when it is applied. 0 replicas count as 1. Scaling later is not
-    judged. In evenkeel lint, the minimum of an autoscaler among the manifests counts, because the workload always
-    has that many. The webhook knows no autoscalers.
-
-    A single Pod is one replica. So `minReplicas: 1` also reports each Pod from `kubectl run` and each Job. In return,
-    nobody can create a workload with one replica, and scale it later without a constraint. The rule does not report
-    DaemonSets, or Pods that can run on one node only.
+    `minReplicas: 1` also reports each Pod from `kubectl run` and each Job. In return, nobody can create a workload
+    with one replica, and scale it later without a constraint. The rule does not report DaemonSets, or Pods that can
+    run on one node only.
     """
     workload = subject.workload
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)

@@ -68,19 +68,17 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
     - nodeAffinityPolicy is Ignore, and a node is in a domain that is not allowed. That domain counts as empty, so
       each other domain takes only maxSkew Pods. This needs nodes.
 
-    Only nodeSelector and the operator In name values, and these hold for nodes that join, too. Where nodes are known,
-    the rule also sees any other nodeSelector and node affinity, such as `disktype: ssd` if all such nodes are in one
-    zone. As such nodes may join in other zones, it says then only at level info that the constraint spreads nothing.
+    Only nodeSelector and the operator In name values. Where nodes are known, the rule also sees any other
+    nodeSelector and node affinity, such as `disktype: ssd` if all such nodes are in one zone. As such nodes may join
+    in other zones, this is only an `info`.
 
-    minDomains is no remedy: where no other domain is allowed, the remaining Pods would wait for ever. With
-    nodeAffinityPolicy: Ignore the constraint refuses Pods in the only domain, but sends none to another one.
+    minDomains is no remedy: where no other domain is allowed, the remaining Pods would wait for ever.
 
     A claim that all Pods share may also leave one domain: the zone of its volume, or the only one that its class
     allows. If nodes in others count, these stay empty, so the domain takes only maxSkew Pods. This needs a cluster.
 
-    The rule does not report workloads of one replica, constraints that evenkeel has added, and constraints that do not
-    count their own Pods. It reports a Pod, which may be one of many. It reports a Job only if the constraint spreads
-    nothing, because waiting Pods get room when others end.
+    The rule does not report workloads of one replica, except Pods, constraints that evenkeel has added, and
+    constraints that do not count their own Pods. It reports a Job only if the constraint spreads nothing.
     """
     workload = subject.workload
     waits = workload.kind.api_version != BATCH

@@ -57,9 +57,8 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     deleted, and the rest may be skewed: six Pods over three zones may end as 3/2/1. With the revision label in
     matchLabelKeys, each revision is spread on its own.
 
-    The rule does not report a workload with maxSurge 0: an old Pod is deleted before a new one is created, and a
-    hard constraint then puts the new Pod in its place. It reports an object once, at its first constraint. In
-    evenkeel lint, an autoscaler among the manifests counts by its maximum.
+    The rule does not report a workload with maxSurge 0: an old Pod is deleted before a new one is created, and a hard
+    constraint then puts the new Pod in its place. It reports an object once, at its first constraint.
     """
     workload = subject.workload
     several = workload.replicas > 1 or (workload.most_replicas or 0) > 1

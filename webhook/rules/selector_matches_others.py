@@ -45,15 +45,13 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
     domain, and a hard constraint may keep one of its Pods out of a domain that the other workload fills. This may
     be intended, for example for a stable version and its canary.
 
-    evenkeel tells Pods apart by the workload's own selector and by the labels that its controller adds. Among
-    manifests, workloads in other files count unless they most likely belong to another cluster.
+    evenkeel tells Pods apart by the workload's own selector and by the labels that its controller adds. Of an
+    operator's custom resource, it knows only the Pods that the operator makes for it. Among manifests, workloads in
+    other files count unless they most likely belong to another cluster.
 
-    Of an operator's custom resource, it knows only the other Pods that the operator makes for it, such as those that
-    prepare the disks of a CephCluster.
-
-    The rule does not report a Pod without a controller, because its constraints are there to spread it among
-    others. It does not report a workload with no more replicas than maxSkew, because a constraint for its own Pods
-    alone would spread nothing. Hooks and tests of Helm and Argo CD are not reported and do not count.
+    The rule does not report a Pod without a controller, because its constraints are there to spread it among others.
+    It does not report a workload with no more replicas than maxSkew, because a constraint for its own Pods alone
+    would spread nothing.
     """
     if subject.workload.is_pod or subject.workload.is_hook:
         return

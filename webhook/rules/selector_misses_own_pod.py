@@ -38,7 +38,7 @@ COUNTS_OWN_PODS = f"""
 def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """
     The scheduler counts only Pods that the selector matches. If the selector does not match its own Pod, the Pod is
-    never counted. The skew does not change for the next replica, and all replicas may run in one domain.
+    never counted. So all replicas may run in one domain.
 
     The Pods of a Job have the label job-name with the name of the Job. A selector that names the job-name of a
     CronJob's Job, or a controller-uid, matches no such Pod: the name ends in the time at which the Job is due, and

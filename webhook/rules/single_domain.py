@@ -33,16 +33,13 @@ from webhook.spread.domains import NODES, TAINTS, OnlyDomain
 def single_domain(subject: Subject) -> Iterator[Cause]:
     """
     Only domains that have a node count. If all nodes that count are in one zone, no zone has fewer Pods than another,
-    so the constraint refuses nothing, and all Pods run in this zone. They stay there when nodes join in others.
+    so the constraint refuses nothing, and all Pods run in this zone. They stay there when nodes join in other zones.
 
     With minDomains, Pods beyond maxSkew wait until so many zones have nodes. Set it only if nodes can start there:
 
-    - Karpenter starts them in the zones that its NodePools offer. With fewer zones than minDomains, Pods wait for
-      good.
-    - cluster-autoscaler starts them only if each zone has a node group of its own. It takes all nodes of a group to be
-      alike, so a group for several zones counts as one zone.
-    - Whenever fewer zones than minDomains have nodes, such as after the loss of one, each of the others takes only
-      maxSkew Pods. Then Pods wait, and rollouts stop.
+    - Karpenter starts them in the zones that its NodePools offer.
+    - cluster-autoscaler starts them only if each zone has a node group of its own.
+    - After the loss of a zone, each other takes only maxSkew Pods. Then Pods wait, and rollouts stop.
 
     With nodeTaintsPolicy: Honor, nodes with taints that the Pods do not tolerate do not count. If these are all nodes
     of the other zones, the remedy is nodes there that the Pods tolerate. Taints that a controller removes, such as

@@ -24,18 +24,16 @@ TOO_FEW_PODS = "with so few Pods the skew cannot exceed maxSkew"
 def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     """
     The skew is at most the number of Pods that the selector counts. If the selector counts only the workload's own
-    Pods, and these are never more than maxSkew, even during a rolling update, then all of them may run in one
-    domain. The constraint then only keeps Pods off nodes without the key, which node affinity says more clearly.
+    Pods, and these are never more than maxSkew, even during a rolling update, then all of them may run in one domain.
     With pod-template-hash in matchLabelKeys, a rolling update adds no Pods.
 
     The selector counts only the workload's own Pods if it asks for everything that the workload's own selector asks
     for, and no other controller of the cluster or workload of the input has these labels. In evenkeel lint,
     app.kubernetes.io/name is enough, as in Helm's charts.
 
-    In evenkeel lint, an autoscaler among the manifests counts by its maximum. The webhook knows no autoscalers.
-    Without one, the rule does not report a workload without replicas or with 0, because it may have an autoscaler.
-    The webhook, and lint on the output of a cluster, also do not report a workload with 1: the API server writes 1
-    if you write nothing.
+    Without an autoscaler among the manifests, the rule does not report a workload without replicas or with 0, because
+    it may have an autoscaler. The webhook, and lint on the output of a cluster, also do not report a workload with 1:
+    the API server writes 1 if you write nothing.
     """
     for constraint in subject.hard:
         if constraint.max_skew < subject.workload.replicas or subject.workload.pinned:

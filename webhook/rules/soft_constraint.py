@@ -32,8 +32,8 @@ from webhook.findings.rule import TOPOLOGY_KEY, Subject, rule
 )
 def soft_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    For a platform team's own policy. A soft constraint is one of several scores, and others can outweigh it. This
-    is not enough if you have promised an availability that depends on the spread.
+    A soft constraint is one of several scores, and others can outweigh it. This is not enough if you have promised an
+    availability that depends on the spread.
     """
     keys, repairs = subject.keys("topologyKeys"), Repairs(subject)
     for constraint in subject.constraints:

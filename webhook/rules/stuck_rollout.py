@@ -77,9 +77,9 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     each node or zone may have one Pod, or has no room, the rollout waits for ever.
 
     The finding is certain: all replicas have room, and the scheduler can place no other Pod in any order while they
-    run. As in unschedulable, the rule knows no nodes that an autoscaler would add, counts an autoscaler by its minimum,
-    and reports nothing if preemption may make room. It leaves out constraints and
-    anti-affinity with matchLabelKeys, by which new Pods may not count old ones.
+    run. As in unschedulable, the rule knows no nodes that an autoscaler would add, and reports nothing if preemption
+    may make room. It leaves out constraints and anti-affinity with matchLabelKeys, by which new Pods may not count
+    old ones.
     """
     workload, room = subject.workload, subject.room
     strategy = read_deployment_strategy(as_mapping(workload.spec.get("strategy")))

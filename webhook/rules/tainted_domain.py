@@ -39,12 +39,10 @@ from webhook.spread.taints import CORDONED, Taint
 )
 def tainted_domain(subject: Subject) -> Iterator[Cause]:
     """
-    By default, nodeTaintsPolicy is Ignore. Then a domain counts even if all of its nodes are cordoned, or have a
-    taint that the Pod does not tolerate. The domain stays at 0 Pods, so each other domain takes only maxSkew Pods.
-    The remaining replicas wait.
+    By default, nodeTaintsPolicy is Ignore, and a domain whose nodes are all cordoned or tainted counts with 0 Pods.
+    So each other domain takes only maxSkew Pods, and the remaining replicas wait.
 
-    The rule does not report Jobs, because their Pods end and make room, or a workload that no node takes. In
-    evenkeel lint, an autoscaler among the manifests counts by its minimum.
+    The rule does not report Jobs or a workload that no node takes.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -38,8 +38,7 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
     domain. Each domain takes only maxSkew Pods. This is what minDomains is for if an autoscaler adds nodes in more
     domains. Otherwise the remaining replicas wait for ever.
 
-    The rule does not report Jobs, because their Pods end and make room, or a workload without an eligible domain.
-    In evenkeel lint, an autoscaler among the manifests counts by its minimum.
+    The rule does not report Jobs or a workload without an eligible domain.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -31,12 +31,11 @@ OF_A_CONSTRAINT = 2  # the length of the path of a constraint's own field: the c
 )
 def unknown_field(subject: Subject) -> Iterator[Cause]:
     """
-    The API server drops a field that it does not know, so the field has no effect. kubectl refuses such a field,
-    but other clients may not even warn. Upper and lower case matter.
+    The API server drops a field that it does not know, so the field has no effect. kubectl refuses it, but other
+    clients may not even warn.
 
     The API server also drops a field `topologySpreadConstraint` in a Pod's spec, and constraints beside the Pod
-    template or in its metadata. Only `lint` and `admit` find these. The webhook does not get them: the API server
-    drops them before it calls the webhook, and does not send a custom resource that has no constraints.
+    template or in its metadata. Only `lint` and `admit` find these, because the webhook does not get them.
 
     In values of Helm, `lint` reports constraints that no template of the chart in the same folder reads.
     """

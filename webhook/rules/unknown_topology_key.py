@@ -31,12 +31,8 @@ from webhook.rules.misspelt_topology_key import effect
 )
 def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    While no node has the key, a hard constraint leaves every Pod Pending, and a soft one has no effect. The rule
-    also reports a key that only nodes of an empty, autoscaled pool would have, because evenkeel cannot know of such
-    nodes.
-
-    In evenkeel lint, Nodes in manifests may lack labels that a kubelet or a cloud adds, such as the zone. They do
-    not prove that no node has such a key.
+    While no node has the key, a hard constraint leaves every Pod Pending, and a soft one has no effect. evenkeel does
+    not know the nodes of an empty, autoscaled pool.
     """
     carried, repairs = subject.nodes.label_keys, Repairs(subject)
     for constraint in subject.constraints:

@@ -34,8 +34,8 @@ from webhook.spread.constraint import HARD
 )
 def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     """
-    A hard constraint keeps its Pods off every node that lacks the key. The rule names nodes that pass the Pod's
-    node affinity and tolerations. Only the missing label keeps the Pod off these nodes.
+    A hard constraint keeps its Pods off every node that lacks the key. The rule names nodes that pass the Pod's node
+    affinity and tolerations.
     """
     if subject.workload.pinned:
         return

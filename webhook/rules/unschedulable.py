@@ -55,14 +55,12 @@ from webhook.spread.nodes import NodeSet
 )
 def unschedulable(subject: Subject) -> Iterator[Cause]:
     """
-    With a hard constraint, no domain may have more than maxSkew Pods above the domain with the fewest. If that
-    domain has room for only a few Pods, it holds back all others. The remaining replicas wait, even if other
-    domains have room.
+    A domain that has room for only a few Pods holds back all others, because none may have more than maxSkew Pods
+    above it. The remaining replicas wait, even if other domains have room.
 
-    The finding is certain: the scheduler cannot place more replicas in any order. Replicas that run are counted
-    where they are. In evenkeel lint, an autoscaler among the manifests counts by its minimum. The rule knows no
-    nodes that an autoscaler would add, and assumes that every node may have the devices of dynamic resource
-    allocation.
+    The finding is certain: the scheduler cannot place more replicas in any order. Replicas that run are counted where
+    they are. The rule knows no nodes that an autoscaler would add, and assumes that every node may have the devices
+    of dynamic resource allocation.
 
     The rule reports nothing if
 
