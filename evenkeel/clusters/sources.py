@@ -27,6 +27,7 @@ class Source(NamedTuple):
 
 
 NO_CLUSTER = Source()
+OF_KUBECTL = ("kubeconfig", "context")
 WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
 
 
@@ -53,7 +54,15 @@ def add_access_arguments(parser: argparse.ArgumentParser) -> None:
 
 def repeated(args: argparse.Namespace, *more: str) -> tuple[str, ...]:
     """Return the options with which another command reads the same cluster, and `more`, as far as they are given."""
-    names = ("cluster", "kubeconfig", "context", "scheduler_config", "kubernetes_version", *more)
+    return _given(args, "cluster", *OF_KUBECTL, "scheduler_config", "kubernetes_version", *more)
+
+
+def kubectl_options(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options with which kubectl reaches the same cluster, as far as they are given."""
+    return _given(args, *OF_KUBECTL)
+
+
+def _given(args: argparse.Namespace, *names: str) -> tuple[str, ...]:
     given = [(name, str(getattr(args, name))) for name in names if getattr(args, name)]
     return tuple(
         [

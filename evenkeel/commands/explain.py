@@ -30,7 +30,7 @@ from evenkeel.placement.created_pods import read_creation
 from evenkeel.placement.explanation import explain, unjudged
 from evenkeel.placement.gaps import PLACEMENT
 from evenkeel.placement.inferred_defaults import DefaultsOf, newest_pods
-from evenkeel.placement.kubectl_commands import Command, Template, commands, deleting, read_template
+from evenkeel.placement.kubectl_commands import Command, Template, commands, deleting, reaching, read_template
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.obstacles import kept_room, obstacles
 from evenkeel.placement.pod_defaults import defaults_in_force, suited
@@ -113,7 +113,12 @@ def run(args: argparse.Namespace) -> int:
             left_out = () if policy is None else _left_out(subject, policy, known)
             given = sources.repeated(args, "policy")
             notes = (*result.notes, *left_out)
-            explained.append(result._replace(named=policy is not None, notes=notes, options=given))
+            proposals = [
+                proposal._replace(commands=reaching(proposal.commands, sources.kubectl_options(args)))
+                for proposal in result.proposals
+            ]
+            named = policy is not None
+            explained.append(result._replace(named=named, notes=notes, options=given, proposals=proposals))
         except UsageError as error:
             errors.append(str(error))
     if args.output == output.JSON and explained:

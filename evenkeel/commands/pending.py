@@ -24,6 +24,7 @@ from evenkeel.clusters.selection import Candidates, Selection
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.pending import text as render
 from evenkeel.pending.groups import is_stuck, pending
+from evenkeel.placement.kubectl_commands import reaching
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.subject import PlacementSubject, of_pod
 from evenkeel.scheduler.profile import Profiles
@@ -61,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
     not_chosen = [pod for pod in all_pods if not chosen.has(pod.ref.namespace, pod.pod.labels)]
     waiting, competing = ([pod for pod in pods if is_stuck(pod, profiles)] for pods in (subjects, not_chosen))
     listed = pending(waiting, known.snapshot, known.features, profiles, known.others, competing=competing)
+    kubectl_options = sources.kubectl_options(args)
+    groups = tuple([group._replace(commands=reaching(group.commands, kubectl_options)) for group in listed.groups])
+    listed = listed._replace(groups=groups)
     assumed = [profile.assumed for profile in profiles.values() if profile.assumed]
     others = Counter(_other_reason(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
     around = render.Surroundings(

@@ -203,7 +203,8 @@ def _read_report(
     shown = reported if is_server else with_bar(reported, len(workloads), "workloads")
     report = reporting.report(shown, selection.label_of_sums(args))
     if args.moves:
-        report = report._replace(ways_back=_ways_back(report, known, policies, profiles))
+        ways = _ways_back(report, known, policies, profiles)
+        report = report._replace(ways_back=ways, kubectl_options=sources.kubectl_options(args))
     return ReportOfCluster(report, known, inventory, profiles, "" if workloads else none_found)
 
 

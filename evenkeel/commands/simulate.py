@@ -34,7 +34,7 @@ from evenkeel.clusters.selection import Selection
 from evenkeel.explain.as_json import command_json
 from evenkeel.objects.pod_object import read_pod
 from evenkeel.placement.inferred_defaults import newest_pods
-from evenkeel.placement.kubectl_commands import commands
+from evenkeel.placement.kubectl_commands import commands, reaching
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.pod_defaults import defaults_in_force
 from evenkeel.placement.subject import ignoring_placer, next_replica
@@ -202,13 +202,14 @@ def run(args: argparse.Namespace) -> int:
         *map(str, closed(plan, args.seed, outcomes)),
     ]
     waiting = explained(plan, args.seed, outcomes)
+    kubectl_options = sources.kubectl_options(args)
     cure_results = [
         CureResult(
             workload=f"{ref.kind}/{ref.name}",
             api_group=ref.group,
             namespace=ref.namespace,
             change=cure.change,
-            commands=tuple([command_json(command) for command in commands(cure.edits, None)]),
+            commands=tuple(map(command_json, reaching(commands(cure.edits, None), kubectl_options))),
         )
         for ref, cures_of_ref in cures(plan, args.seed, outcomes, applied=bool(applied_keys)).items()
         for cure in cures_of_ref
@@ -318,15 +319,7 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey
     """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
     files = args.filename if ref.key in applied else ()
     target = [word for name in files for word in ("-f", name)] or [ref.in_kubectl]
-    values = {
-        "--cluster": args.cluster if args.cluster != options.LIVE else "",
-        "--kubeconfig": args.kubeconfig,
-        "--context": args.context,
-        "--policy": args.policy if ref.kind != "Pod" else None,
-        "--scheduler-config": args.scheduler_config,
-        options.VERSION_OPTION: args.kubernetes_version,
-    }
-    given_options = [word for option, value in values.items() if value for word in (option, str(value))]
+    given_options = sources.repeated(args, *(() if ref.kind == "Pod" else ("policy",)))
     return join(["evenkeel", "explain", *target, "-n", ref.namespace, *given_options])
 
 

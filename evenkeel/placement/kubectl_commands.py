@@ -10,7 +10,7 @@ patch merges constraints by `topologyKey` alone, and custom resources take none.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from shlex import join
 from typing import NamedTuple
 
@@ -92,6 +92,16 @@ def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> t
                 return ()
             written.append(_patch_command(patch))
     return tuple(written)
+
+
+def reaching(commands: Iterable[Command], options: Sequence[str]) -> tuple[Command, ...]:
+    """Return the commands with options of kubectl that say which cluster they are for."""
+    return tuple(
+        [
+            command._replace(arguments=(*command.arguments, *options)) if command.arguments else command
+            for command in commands
+        ]
+    )
 
 
 def deleting(namespace: str, *names: str) -> ClusterEdit:

@@ -15,11 +15,11 @@ PATIENCE = 600  # seconds for a Pod to become available, besides minReadySeconds
 MOST_DOMAINS = 3
 
 
-def delete_command(live: LiveWorkload, move: Move) -> str:
-    return str(Command(deleting(live.ref.namespace, move.pod).arguments))
+def delete_command(live: LiveWorkload, move: Move, options: Sequence[str] = ()) -> str:
+    return str(Command((*deleting(live.ref.namespace, move.pod).arguments, *options)))
 
 
-def wait_commands(live: LiveWorkload, move: Move) -> list[str]:
+def wait_commands(live: LiveWorkload, move: Move, options: Sequence[str] = ()) -> list[str]:
     """
     Return commands that end once the Pod that is made for a deleted one is available.
 
@@ -33,16 +33,21 @@ def wait_commands(live: LiveWorkload, move: Move) -> list[str]:
     conditions = [number]
     if live.ref.kind == "StatefulSet":
         conditions = [(pod, "--for=create"), (pod, "--for=condition=Ready"), *([number] if min_ready_seconds else [])]
-    return [str(Command(("wait", *condition, "-n", live.ref.namespace, timeout))) for condition in conditions]
+    where = ("-n", live.ref.namespace, timeout, *options)
+    return [str(Command(("wait", *condition, *where))) for condition in conditions]
 
 
-def lines(live: LiveWorkload, way: WayBack) -> Iterator[str]:
-    """Yield the commands, each deletion with what it does in a comment of the shell."""
+def lines(live: LiveWorkload, way: WayBack, options: Sequence[str] = ()) -> Iterator[str]:
+    """
+    Yield the commands, each deletion with what it does in a comment of the shell.
+
+    `options`: of kubectl, that say which cluster it is in.
+    """
     for i, move in enumerate(way.moves, 1):
         where = f"{domain_word(move.key)} {move.domain} to {_or(move.to_domains)}"
-        yield f"{delete_command(live, move)}  # {where}, skew {move.skew_before:,} to {move.skew_after:,}"
+        yield f"{delete_command(live, move, options)}  # {where}, skew {move.skew_before:,} to {move.skew_after:,}"
         if i < len(way.moves):
-            yield from wait_commands(live, move)
+            yield from wait_commands(live, move, options)
 
 
 def title(live: LiveWorkload, way: WayBack) -> str:
@@ -99,7 +104,7 @@ _WORDS: Mapping[str, Callable[[Hindrance], str]] = {
 }
 
 
-def as_json(live: LiveWorkload, way: WayBack | None) -> dict[str, object] | None:
+def as_json(live: LiveWorkload, way: WayBack | None, options: Sequence[str] = ()) -> dict[str, object] | None:
     if way is None:
         return None
     hindrance = way.hindrance
@@ -112,8 +117,8 @@ def as_json(live: LiveWorkload, way: WayBack | None) -> dict[str, object] | None
                 "from": move.domain,
                 "to": list(move.to_domains),
                 **fields(move, "skew_before", "skew_after"),
-                "delete": delete_command(live, move),
-                "wait": wait_commands(live, move),
+                "delete": delete_command(live, move, options),
+                "wait": wait_commands(live, move, options),
             }
             for move in way.moves
         ],

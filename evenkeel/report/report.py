@@ -179,6 +179,7 @@ class Report(NamedTuple):
     groups: tuple[ReportedGroup, ...]  # by the values of a label that was asked for
     node_makers: frozenset[str] = frozenset()  # what starts nodes for new Pods
     ways_back: Mapping[ObjectKey, WayBack] | None = None  # of workloads beyond maxSkew; None if nobody asks for them
+    kubectl_options: Sequence[str] = ()  # with which kubectl reaches the cluster
 
     @property
     def uses_scheduler_defaults(self) -> bool:

@@ -363,7 +363,7 @@ def _ways_back(workloads: Sequence[ReportedWorkload], report: Report) -> Iterato
     for workload in workloads:
         if (way := report.ways_back.get(key_of(workload.live))) is not None:
             yield ("  ", _name(workload), f": {moves_text.title(workload.live, way)}")
-            yield from (("      ", line) for line in moves_text.lines(workload.live, way))
+            yield from (("      ", line) for line in moves_text.lines(workload.live, way, report.kubectl_options))
     yield ""
 
 
@@ -517,7 +517,7 @@ def _workload_json(workload: ReportedWorkload, report: Report) -> dict[str, obje
         "constraints": [
             _spread_json(spread, idle) for spread, idle in zip(workload.spreads, workload.idle, strict=True)
         ],
-        "moves": moves_text.as_json(live, (report.ways_back or {}).get(key_of(live))),
+        "moves": moves_text.as_json(live, (report.ways_back or {}).get(key_of(live)), report.kubectl_options),
         "findings": [finding_json(finding) for finding in workload.findings],
         "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],
         "outcome": workload.impact.worst.outcome,

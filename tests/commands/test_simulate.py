@@ -398,7 +398,7 @@ def test_the_command_that_explains_the_first_pod_that_waits_is_named(simulate, r
     out = simulate(f"{words} -n shop", there, **files).out
     (command,) = (line.partition(": evenkeel ")[2] for line in out.splitlines() if ": evenkeel explain" in line)
 
-    of_new = " --policy policy.yaml --kubernetes-version 1.33" if files else ""
+    of_new = " --kubernetes-version 1.33 --policy policy.yaml" if files else ""
     assert f"explain {explaining} -n shop --cluster dump{of_new}" == command
     assert 1 == run(command, dump={"apiVersion": "v1", "kind": "List", "items": there}, **files).code
 
