@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 
 from evenkeel.catalogue import markdown as catalogue
@@ -72,14 +73,20 @@ def settings() -> str:
 
 def rights() -> str:
     """The table of what may be read of a cluster."""
-    rows = ((kind.kind, kind.api_group or "core", kind.purpose) for kind in WATCHED)
-    return table(("kind", "API group", "what it is read for"), rows)
+    return _purposes(WATCHED)
 
 
 def viewer() -> str:
     """The table of what people need to read of a cluster."""
-    rows = ((kind.kind, kind.api_group or "core", kind.purpose) for kind in LISTED_RESOURCES)
-    return table(("kind", "API group", "what it is read for"), rows)
+    return _purposes(LISTED_RESOURCES)
+
+
+def _purposes(resources: Iterable[Watched]) -> str:
+    """A table of the kinds that are read for each purpose."""
+    kinds: dict[str, list[str]] = {}
+    for resource in resources:
+        kinds.setdefault(resource.purpose, []).append(resource.kind)
+    return table(("kinds", "what they are read for"), ((", ".join(names), purpose) for purpose, names in kinds.items()))
 
 
 def dumped() -> str:

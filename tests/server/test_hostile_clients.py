@@ -1,5 +1,5 @@
 """
-Hostile clients beside others, over real sockets and TLS: what SECURITY.md promises of any server of evenkeel.
+Hostile clients beside others, over real sockets and TLS: what docs/security.md promises of any server of evenkeel.
 
     a process per attack: CROWD ──┐
     the test: OTHER ──────────────┴──> evenkeel serve

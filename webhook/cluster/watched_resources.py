@@ -1,7 +1,7 @@
 """
 The kinds that evenkeel watches in a cluster, with the verbs get, list and watch, and no others.
 
-RBAC, the table in docs/access.md and the informers are made from WATCHED.
+RBAC, the table in docs/security.md and the informers are made from WATCHED.
 """
 
 from __future__ import annotations
