@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             f"for a file of this name write ./{args.output}"
         )
     source = sources.source(args)
-    namespace = selection.namespace(args, source) if args.namespace else ""
+    namespace = selection.namespace(args, source) if args.namespace is not None else ""
     kinds = options.policy(args.policy).kinds
     contents = reading.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)

@@ -92,6 +92,13 @@ BAD = [
         "admit -f new --cluster live --kubeconfig none",
         "--cluster live: none: No such file or directory",
     ),
+    *(
+        Bad(f"an empty namespace, {command}", [*command.split(), "-n", ""], '--namespace: found "", wanted the …')
+        for command in (
+            *("dump --cluster new -o -", "report --cluster new", "pending --cluster new", "lint new", "admit -f new"),
+            *("explain pod/web-1 --cluster new", "simulate drain n1 --cluster new", "policy show"),
+        )
+    ),
     Bad("a label without value", "policy show --labels app=web,v", '--labels: found "v", wanted KEY=VALUE'),
     Bad("a label without key", "policy show --namespace-labels =a", '--namespace-labels: found "", wanted KEY=VALUE'),
     Bad(
