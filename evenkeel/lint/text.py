@@ -37,7 +37,7 @@ def file(judged: JudgedFile, style: Style) -> str:
 
 def concise(problems: Iterable[Problem], findings: Iterable[Located]) -> str:
     """Return a line for each problem and finding, with its place; "" if there are none."""
-    lines = [(problem.file, problem.line, problem.column, f"{PROBLEM} {problem.message}") for problem in problems]
+    lines = [(problem.file, problem.line, problem.column, f"error {problem.message}") for problem in problems]
     lines += (
         (located.file, located.line, located.column, f"{located.finding.severity} {wording.concise(located.finding)}")
         for located in findings
@@ -52,7 +52,7 @@ def shown(file: str) -> str:
 
 
 def _problem(problem: Problem, style: Style) -> str:
-    title = f"{style(Look.ERROR, PROBLEM)}: {one_line(problem.message, LINE_LIMIT)}"
+    title = f"{style(Look.ERROR, 'error')}: {one_line(problem.message, LINE_LIMIT)}"
     where = f"{shown(problem.file)}:{problem.line}:{problem.column}"
     if not problem.quoted:
         return f"{title}\n  {style(Look.FAINT, '-->')} {where}"

@@ -114,7 +114,7 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
     assert (2, 2) == (code, len(out.splitlines()))
     assert out.startswith(
         "a.yaml:27:7: error empty-selector topologySpreadConstraints[0].labelSelector: must select Pods: without"
-        " labels to select, the constraint spreads nothing\nb.yaml:2:8: problem cannot"
+        " labels to select, the constraint spreads nothing\nb.yaml:2:8: error cannot"
     )
     assert err.startswith("1 error, 1 problem; 1 fixable with --fix\n")
 

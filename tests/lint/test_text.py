@@ -60,7 +60,7 @@ def test_a_file_without_findings_has_no_text():
 def test_a_problem_stands_before_the_findings_and_standard_input_has_a_name():
     found = JudgedFile("-", problems=[Problem("-", 2, 1, "cannot be read: x")])
 
-    assert "problem: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, UNCOLOURED)
+    assert "error: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, UNCOLOURED)
 
 
 def test_a_long_line_is_cut_around_the_carets():
@@ -111,7 +111,7 @@ def test_an_unreadable_line_is_quoted():
     found = judged("apiVersion: v1\nkind: Pod\nmetadata: {name: 'x}\n")
 
     assert """\
-problem: cannot be read: found unexpected end of stream while scanning a quoted scalar
+error: cannot be read: found unexpected end of stream while scanning a quoted scalar
   --> a.yaml:3:18
    |
  3 | metadata: {name: 'x}
