@@ -132,7 +132,9 @@ class _Sources:
         file = self._template(located)
         if not file or self._build.text.count(f"# Source: {located.source}\n") > 1:
             return
-        for number, line in enumerate((self._read_file(file) or "").splitlines(), 1):
+        lines = NumberedLines(self._read_file(file) or "")
+        for number in range(1, lines.count + 1):
+            line = lines.line(number)
             if line.strip() == located.quoted.strip():
                 column, end = len(line) - len(line.lstrip()) + 1, len(line.rstrip()) + 1
                 moved = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)

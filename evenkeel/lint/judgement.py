@@ -174,15 +174,12 @@ class _File:
             self.result.notes.append(unread(file, line, column, error.message))
 
     def _unreadable_line(self, line: int, column: int, error: DocumentError) -> None:
-        quoted = self.lines.line(line) if error.line is not None else ""
+        quoted = self.lines.line(line) if error.index is not None else ""
         message = f"cannot be read: {error.message}"
         self.result.problems.append(Problem(self.result.file, line, column, message, quoted=quoted))
 
     def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
-        if chunk.within:
-            return self.lines.position(chunk.start)
-        first, _ = self.lines.position(chunk.start)
-        return first + (error.line or 1) - 1, error.column or 1
+        return self.lines.position(chunk.start + (0 if chunk.within else error.index or 0))
 
     def _judge_chunk(
         self,

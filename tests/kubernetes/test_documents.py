@@ -42,7 +42,17 @@ REFUSED = [
     ),
     Case("a quote that stays open", 'b: 1\na: "1\nc: 2\n', "line 2, column 4: found unexpected end of stream while"),
     Case("a second document that is broken", "a: 1\n---\nb: [", "line 3, column 5: "),
-    Case("a tab", "a:\n\tb: 1", "line 2, column 1: "),
+    Case(
+        "a tab",
+        "a:\n\tb: 1",
+        "line 2, column 1: found character that cannot start any token; write spaces in place of the tab; the",
+    ),
+    Case("a tab after spaces", "a:\n  b: 1\n \tc: 2", "line 3, column 2: found a tab character that"),
+    Case("another character", "a: @", "line 1, column 4: found character that cannot start any token; the line is"),
+    Case("line ends of YAML alone", "# \u2028# b\u2029\x85\r# c\na: [1", "line 2, column 4: "),
+    Case("an unprintable character after them", "# \u2028# b\x85\na: \x00", "line 2, column 4: "),
+    Case("a stream of JSON after them", '{"a": "\u2028"}\n{"b": ', "line 2, column 7: "),
+    Case("a key twice after them", "# \u2028# b\nb: 1\nb: 2", "line 3, column 1: "),
     Case("a number of 5,000 digits", f'{{"a": {"9" * 5000}}}', ""),
     Case("a picture", "\x89PNG\r\n\x1a\n\x00\x00", "line 1, column 1: unacceptable character"),
     Case("a zero byte", "é: 1\nb: \x00", "line 2, column 4: unacceptable character"),
@@ -64,6 +74,8 @@ def test_text_is_refused_in_one_line_that_says_where(case):
         (f"a: {'x' * 999}: b", "x" * 50 + ": b"),
         (f"a: b: {'x' * 999}", "a: b: " + "x" * 94),
         ("a: b\nc: \x1b[31m", "c: \\u001b[31m"),
+        ("# \u2028# b\u2029\x85\na: [\n", "a: ["),
+        ("a: b\rc: [f\r", "a: b\\u000dc: [f"),
     ],
 )
 def test_an_error_quotes_its_line(text, quoted):
@@ -77,8 +89,8 @@ def test_an_error_quotes_its_line(text, quoted):
 @pytest.mark.parametrize(
     ("text", "read", "where"),
     [
-        ("a: 1\na: 2", [{"a": 2}], (0, ("a",), 2)),
-        ('{"x": {"a": 1, "a": 2}}', [{"x": {"a": 2}}], (0, ("x", "a"), 1)),
+        ("a: 1\na: 2", [{"a": 2}], (0, ("a",), 5)),
+        ('{"x": {"a": 1, "a": 2}}', [{"x": {"a": 2}}], (0, ("x", "a"), 15)),
         ('{"x": 1}{"a": 1, "a": 2}', [{"x": 1}, {"a": 2}], (None, (), None)),
     ],
     ids=["YAML", "JSON", "a stream of JSON, whose lines are not known"],
@@ -87,7 +99,7 @@ def test_a_key_that_stands_twice_is_noted_where_that_is_asked_for(text, read, wh
     repeated = []
 
     assert read == [*read_documents(text, repeated)]
-    assert [where] == [(one.document, one.path, one.error.line) for one in repeated]
+    assert [where] == [(one.document, one.path, one.error.index) for one in repeated]
 
 
 def test_json_is_known():

@@ -195,6 +195,10 @@ def rendered(built, sources):
     [
         ({"templates/web.yaml": f"{{{{ if a }}}}\n  - {WRONG}\n"}, f"{TEMPLATE}:2:3 selector-misses-own-pod {HELM}"),
         (
+            {"templates/web.yaml": f"{{{{ x }}}}\u2028\n  - {WRONG}"},
+            f"{TEMPLATE}:2:3 selector-misses-own-pod {HELM}",
+        ),
+        (
             {"templates/web.yaml": f"{{{{ x }}}}\n- {WRONG}\n- {WRONG}"},
             f"{TEMPLATE}:1:1 selector-misses-own-pod {HELM}, line 14",
         ),

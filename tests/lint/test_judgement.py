@@ -120,6 +120,10 @@ UNREADABLE = [
     Case("a document beside a manifest", "a: [1\nb: 2\n---\napiVersion: v1\nkind: Pod\n", ["2:2 did not find"]),
     Case("a key twice", DUPLICATE, ['15:9 duplicate key "maxSkew"']),
     Case("a tab in a manifest", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x", ["4:1 found character"]),
+    Case("old line ends of a Mac", "apiVersion: v1\nkind: Pod\na: b\rc: [f\r", ["3:9 did not find"]),
+    Case("line ends of YAML alone", "# \u2028\u2028\x85\napiVersion: v1\nkind: Pod\na: [", ["4:5 did not find"]),
+    Case("such in the document before", "a: \u2028\n---\napiVersion: v1\nkind: Pod\na: [", ["5:5 did not find"]),
+    Case("a key twice after them", f"# \u2028\r\n{DUPLICATE}", ['16:9 duplicate key "maxSkew"']),
 ]
 
 

@@ -14,7 +14,7 @@ from webhook.kubernetes.fields import FieldPath, children, path_text, texts_at
 from webhook.kubernetes.json_values import DEEPEST, NESTED_TOO_DEEP, build
 from webhook.kubernetes.reader import brief
 from webhook.kubernetes.references import ObjectRef
-from webhook.kubernetes.scalars import DocumentError, Position, Repeated, SyntaxFault, skip_space
+from webhook.kubernetes.scalars import DocumentError, Repeated, SyntaxFault, error_at, skip_space
 
 _NESTED_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 
@@ -49,8 +49,8 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
         raise error.quoting(text) from None
     except yaml.reader.ReaderError as error:
         found = yaml.reader.Reader.NON_PRINTABLE.search(text)
-        mark = _end_of(text[: found.start()]) if found else None
-        raise SyntaxFault(str(error).splitlines()[0], mark).quoting(text) from error
+        index = found.start() if found else None
+        raise SyntaxFault(str(error).splitlines()[0], index).quoting(text) from error
     except (yaml.YAMLError, ValueError) as error:
         raise SyntaxFault(str(error).splitlines()[0]) from error
 
@@ -58,18 +58,16 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
 def _fault(error: yaml.MarkedYAMLError, text: str) -> DocumentError:
     message, mark = str(error.problem or error.context), error.problem_mark or error.context_mark
     if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # libyaml scans ahead, so its own limit may come before DEEPEST
-        return DocumentError(NESTED_TOO_DEEP, mark)
+        return error_at(mark, NESTED_TOO_DEEP)
     # What stays open is found only at the end of the text, where there is nothing to see.
-    if mark is None or text[mark.index :].strip():
-        return SyntaxFault(message, mark)
+    if mark is None:
+        return SyntaxFault(message)
+    if text[mark.index :].strip():
+        advice = "; write spaces in place of the tab" if text[mark.index] == "\t" else ""
+        return SyntaxFault(f"{message}{advice}", mark.index)
     if error.context_mark is not None and text[error.context_mark.index :].strip():
-        return SyntaxFault(f"{message} {error.context}", error.context_mark)
-    return SyntaxFault(message, _end_of(text.rstrip()))
-
-
-def _end_of(text: str) -> Position:
-    *lines_before, last = text.split("\n")
-    return Position(len(lines_before), len(last))
+        return SyntaxFault(f"{message} {error.context}", error.context_mark.index)
+    return SyntaxFault(message, len(text.rstrip()))
 
 
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
@@ -187,7 +185,7 @@ def _yaml_after(
         return _yaml(text, repeated)
     except yaml.YAMLError:
         if values_and_ends and text.startswith("{", skip_space(text, values_and_ends[-1][1])):
-            raise SyntaxFault(error.msg, Position(error.lineno - 1, error.colno - 1)) from None
+            raise SyntaxFault(error.msg, error.pos) from None
         raise
 
 

@@ -12,20 +12,10 @@ from webhook.kubernetes.reader import printable
 
 
 class Mark(Protocol):
-    """A position of the parser; line and column count from 0."""
+    """A position of the parser."""
 
     @property
-    def line(self) -> int: ...
-
-    @property
-    def column(self) -> int: ...
-
-
-class Position(NamedTuple):
-    """A Mark for text that YAML's parser has not read."""
-
-    line: int
-    column: int
+    def index(self) -> int: ...
 
 
 LONGEST_QUOTED = 100  # characters of a line
@@ -51,26 +41,29 @@ _WORDS: dict[str, object] = {
 
 class DocumentError(ValueError):
     """
-    Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1.
+    Text that is neither YAML nor JSON, or that no API server accepts; `index` is the offset of the fault in it.
 
     The message is one line, even if it quotes text that has several; as a string, the error also has its place.
     """
 
-    def __init__(self, message: str, mark: Mark | None = None, quoted: str = "") -> None:
+    def __init__(self, message: str, index: int | None = None, place: str = "", quoted: str = "") -> None:
         self.message = message = printable(message)
-        self.mark = mark
-        self.line = mark.line + 1 if mark is not None else None
-        self.column = mark.column + 1 if mark is not None else None
-        where = f"line {self.line}, column {self.column}: " if mark is not None else ""
-        super().__init__(f"{where}{message}{f'; the line is {quoted}' if quoted else ''}")
+        self.index = index
+        super().__init__(f"{place}{message}{f'; the line is {quoted}' if quoted else ''}")
 
     def quoting(self, text: str) -> Self:
-        """Return the error with its line, if it is known, in the text."""
-        lines = text.splitlines()
-        if self.mark is None or self.mark.line >= len(lines):
+        """
+        Return the error with its place, if it is known, in the text: lines and columns count from 1.
+
+        Lines are those of an editor: to YAML, U+2028 ends one, too.
+        """
+        if self.index is None:
             return self
-        start = max(self.mark.column - LONGEST_QUOTED // 2, 0)
-        return type(self)(self.message, self.mark, printable(lines[self.mark.line][start:].strip()[:LONGEST_QUOTED]))
+        start = text.rfind("\n", 0, self.index) + 1
+        number, column = text.count("\n", 0, start) + 1, self.index - start + 1
+        line, _, _ = text[max(start, self.index - LONGEST_QUOTED // 2) :].partition("\n")
+        quoted = printable(line.strip()[:LONGEST_QUOTED])
+        return type(self)(self.message, self.index, f"line {number}, column {column}: ", quoted)
 
 
 class SyntaxFault(DocumentError):
@@ -144,4 +137,4 @@ def skip_space(text: str, start: int) -> int:
 
 
 def error_at(mark: Mark | None, message: str) -> DocumentError:
-    return DocumentError(message, mark)
+    return DocumentError(message, mark.index if mark is not None else None)
