@@ -24,8 +24,8 @@ RULES_INTRODUCTION = """\
 | `info` | nothing; reports show it | reports it |
 | `ignore` | nothing | nothing |
 
-A [policy](policy.md) can set the severity of each rule, and make a rule [enforced](enforced-rules.md). Rules whose
-default is `ignore` are for a platform team's own policy.
+A [policy](policy.md) can set the severity of each rule, and make a rule [enforced](policy.md#enforced-rules). Rules
+whose default is `ignore` are for a platform team's own policy.
 
 evenkeel reports at most one rule for a field: the gravest. Among equals, a rule yields to those that it names. It
 reports a rule as skipped if the rule needs labels, nodes or other workloads that are not known.

@@ -265,7 +265,7 @@ def _show(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     policy, today = options.policy(args.policy), options.today()
     print_notes(scheduler_defaults.losses(policy, today, args.program), args.quiet)
-    print(f"# {READ_BY[args.program]}; see docs/defaults.md.")
+    print(f"# {READ_BY[args.program]}; see docs/policy.md.")
     print(yaml.safe_dump(EXPORTED[args.program](policy.on(today)), sort_keys=False, width=1_000), end="")
     return 0
 
