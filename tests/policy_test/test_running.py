@@ -34,8 +34,8 @@ def test_a_test_that_passes_is_0_and_one_that_fails_is_1(run):
     assert "-outcome: allowed\n      +outcome: denied\n" in out
 
 
-def test_the_policies_of_an_organisation_pass_their_tests(run):
-    assert 0 == run(["policy", "test", str(ROOT / "docs" / "examples" / "organisation")]).code
+def test_the_policy_of_the_recipe_passes_its_test(run):
+    assert 0 == run(["policy", "test", str(ROOT / "docs" / "examples" / "roll-out")]).code
 
 
 def test_folders_are_searched_and_paths_are_relative_to_the_file(run, tmp_path):
