@@ -188,7 +188,7 @@ class _Search:
         hindrance: Hindrance | None = None
         pods = [(i, pod) for i in uneven for pod in first.candidates(i, self._own)][:MOST_TRIED]
         for i, pod in pods:
-            found = self._try(pod, i)
+            found = self._try(pod, i, in_full=hindrance is None)
             if isinstance(found, Move):
                 return found
             hindrance = hindrance or found
@@ -196,12 +196,12 @@ class _Search:
         too_few = len(worst.eligible) < worst.constraint.min_domains
         return hindrance or Hindrance(TOO_FEW_DOMAINS if too_few else OTHER_PODS, key=first.key(uneven[0]))
 
-    def _try(self, pod: Pod, i: int) -> Move | Hindrance:
+    def _try(self, pod: Pod, i: int, *, in_full: bool) -> Move | Hindrance:
         """Return the move of a Pod, to lower the skew of constraint `i`; if it helps not in every run, why."""
         counts = self._trials[0].counted[i]
         domain, to_domains, skews = counts.domain_of(pod.node) or "", set[str](), list[int]()
         for number, trial in enumerate(self._trials):
-            if (hindrance := trial.move(pod.serial, i)) is not None:
+            if (hindrance := trial.move(pod.serial, i, in_full=in_full)) is not None:
                 for changed in range(number + 1):
                     self._trials[changed] = self._trial(changed)
                 return hindrance._replace(pod=pod.name)
@@ -293,8 +293,12 @@ class _Trial:
         self.simulated.settle(True)
         self.count()
 
-    def move(self, serial: int, i: int) -> Hindrance | None:
-        """Delete a Pod; return why this does not lower the skew of constraint `i`, or does harm, None if it is fine."""
+    def move(self, serial: int, i: int, *, in_full: bool) -> Hindrance | None:
+        """
+        Delete a Pod; return why this does not lower the skew of constraint `i`, or does harm, None if it is fine.
+
+        `in_full`: with what keeps the new Pod off the nodes where it is wanted, which takes as long as the move.
+        """
         simulated, state = self.simulated, self.state
         pod = next(pod for pod in self.workload.pods if pod.serial == serial)
         if blocking := refusing(pod, simulated.budgets, simulated.replicas, state):
@@ -311,10 +315,12 @@ class _Trial:
             return Hindrance(NEIGHBOUR, key=self.key(i), detail=worse[0])
         after = self.to_move
         if len(state.waiting) > waiting or self._running() < running or simulated.preempted.total() > preempted:
-            return self._hindrance(WAITS, i)
+            return self._hindrance(WAITS, i) if in_full else Hindrance(WAITS)
         if worse_keys := [self.key(j) for j, number in enumerate(after) if number > before[j] and j != i]:
             return Hindrance(CONSTRAINT, key=self.key(i), detail=worse_keys[0])
-        return None if after[i] < before[i] else self._hindrance(PUT_BACK, i)
+        if after[i] < before[i]:
+            return None
+        return self._hindrance(PUT_BACK, i) if in_full else Hindrance(PUT_BACK)
 
     def _running(self) -> int:
         return sum(pod.active and pod.node != "" for pod in self.workload.pods)
