@@ -16,21 +16,24 @@ from evenkeel.scheduler.preemption import Preemption
 from evenkeel.scheduler.profile import A_PLUGIN, Cycle
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.labels import Labels
+from webhook.kubernetes.workload import has_kueue_gate
 
-RESOURCE_CLAIMS, GROUP = "dynamic resources", "its scheduling group"
+RESOURCE_CLAIMS, GROUP, KUEUE = "dynamic resources", "its scheduling group", "the choice of nodes by Kueue"
 PLACEMENT = "placement by "  # before what ignores constraints
 LABELS_OF_NAMESPACES = "labels of namespaces"
 DEVICES, NOMINATED = "devices of DeviceClasses", "nominated Pods"
 DISRUPTION_BUDGETS, CHOICE = "PodDisruptionBudgets", "the choice of Pods to preempt"
-SINGLE = (GROUP, CHOICE, FREE_STORAGE)  # Those that take a verb in the singular.
+SINGLE = (GROUP, KUEUE, CHOICE, FREE_STORAGE)  # Those that take a verb in the singular.
 
 
-def used_by(spec: Raw) -> Iterator[str]:
-    """Yield the features that a Pod uses and that are not computed."""
+def used_by(spec: Raw, *, by_kueue: bool = False) -> Iterator[str]:
+    """Yield the features that a Pod uses and that are not computed; `by_kueue`: it will get Kueue's gate."""
     if spec.get("resourceClaims"):
         yield RESOURCE_CLAIMS
     if spec.get("schedulingGroup"):
         yield GROUP
+    if by_kueue or has_kueue_gate(spec):
+        yield KUEUE
 
 
 def in_words(gaps: Sequence[str]) -> str:

@@ -108,10 +108,10 @@ def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
         made_by=maker_of(pod, others),
         phase=pod.phase or "Pending",
         node=pod.node,
-        verdict=(verdict := pod.scheduled_condition),
+        verdict=pod.scheduled_condition,
         remarks=tuple(_remarks(pod)),
         unmodelled=tuple(used_by(pod.spec)),
-        ignored_by=ignoring(pod.annotations, pod.spec, tried=verdict.reason == UNSCHEDULABLE_REASON),
+        ignored_by=ignoring(pod.spec),
     )
 
 
@@ -196,11 +196,11 @@ def next_replica(
                 node="",
                 verdict=ScheduledCondition(),
                 remarks=(*_remarks(pod), *daemon, *_additions(created_pod)),
-                unmodelled=tuple(used_by(pod.spec)),
+                unmodelled=tuple(used_by(pod.spec, by_kueue=workload.by_kueue)),
                 path=workload.path[:-2],
                 refusals=created_pod.errors,
                 claims=(*_claims_of(workload_object), *ephemeral_claims(created_pod.raw)),
-                ignored_by=ignoring(pod.annotations, pod.spec, tried=False),
+                ignored_by=ignoring(pod.spec),
             )
         )
     return tuple(subjects)

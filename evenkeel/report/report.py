@@ -68,6 +68,7 @@ class ReportedWorkload:
     impact: Impact  # of the policy
     was: Impact | None  # of the policy to compare with
     foreign: str = ""  # the scheduler that places its Pods; "" if a profile of it is known
+    by_kueue: bool = False  # whether Kueue may choose nodes for its Pods first
     placer: str = ""  # what places its Pods and ignores their constraints, so that no spread is judged; else ""
     scaling: Scaling | None = None  # the bounds of its autoscalers
     at_most: tuple[Finding, ...] = ()  # further findings if an autoscaler gives it the most replicas
@@ -221,7 +222,9 @@ class Reporting:
         placer = next((workload.ignored_by for workload in judged if workload.ignored_by), "")
         if not placer and runs_on_fargate(live.newest, self._snapshot.nodes):
             placer = BY_FARGATE
-        judged = [replace(workload, ignored_by=placer) for workload in judged] if placer else judged
+        by_kueue = any(workload.by_kueue for workload in judged)
+        if placer or by_kueue:
+            judged = [replace(workload, ignored_by=placer, by_kueue=False) for workload in judged]
         spreads = () if placer else tuple(self._spreads(live, next_pods, now, was))
         findings = self._findings(judged)
         return ReportedWorkload(
@@ -234,6 +237,7 @@ class Reporting:
             impact=now,
             was=was,
             foreign=self._foreign(next_pods),
+            by_kueue=by_kueue,
             placer=placer,
             scaling=judged[0].scaling if judged else None,
             at_most=self._at_most(judged, findings),

@@ -18,6 +18,7 @@ from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, c
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import (
+    KUEUE_FIRST,
     NAME_LIMIT,
     first_of,
     ignores_constraints,
@@ -339,9 +340,11 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def foreign_words(workload: ReportedWorkload) -> str:
-    """Return in words that something else than a known profile of kube-scheduler places its Pods; else ""."""
+    """Return in words that something else than a known profile of kube-scheduler has a say in placement; else ""."""
     if workload.placer:
         return ignores_constraints(workload.placer)
+    if workload.by_kueue:
+        return KUEUE_FIRST
     name = one_line(workload.foreign, NAME_COLUMN)
     return f"placed by the scheduler {name}, whose profile is not known" if name else ""
 

@@ -19,7 +19,7 @@ from evenkeel.objects.jobs import read_job_progress, read_job_replacement
 from evenkeel.objects.pod_object import priority_of
 from evenkeel.objects.pod_templates import with_new_template
 from evenkeel.objects.workload_object import WorkloadObject, read_workload_object
-from evenkeel.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
+from evenkeel.placement.gaps import DISRUPTION_BUDGETS, KUEUE, gaps_of_runs
 from evenkeel.placement.inferred_defaults import DefaultsOf, none_given
 from evenkeel.placement.subject import maker_of
 from evenkeel.scheduler.pod_counts import FINISHED
@@ -66,6 +66,7 @@ from webhook.kubernetes.labels import Labels, labels_in
 from webhook.kubernetes.reader import Reader, brief
 from webhook.kubernetes.references import ObjectKey, ObjectRef, Scaling
 from webhook.kubernetes.update_strategies import strategies
+from webhook.kubernetes.workload import parse_workloads
 from webhook.spread.constraint import read_selector
 
 # Kinds of owners for whose Pods the claims may be deleted together with the Pod.
@@ -261,6 +262,7 @@ def planned_workloads(
             *(gap for maker in all_makers for gap in _gaps(maker, cluster_makers, most_replicas)),
             *situation.not_judged,
             *(field for raw in raws for field in unknown_fields(raw, cluster.features)),
+            *(KUEUE for raw in raws for workload in parse_workloads(raw, kinds) if workload.by_kueue),
         ]
     )
     premises = {maker.of_class.assumed: None for maker in all_makers if maker.of_class.assumed}

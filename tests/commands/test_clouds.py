@@ -89,7 +89,8 @@ ON_FARGATE = [
 ]
 TOPOLOGY = {"kueue.x-k8s.io/podset-required-topology": "rack"}
 GATED = {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]}
-EKS, KUEUE = "EKS Fargate", "Kueue's topology-aware scheduling"
+EKS, KUEUE = "EKS Fargate", "the choice of nodes by Kueue"
+QUEUE = {"kueue.x-k8s.io/queue-name": "team-a"}
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes: none"}
 
 
@@ -109,6 +110,20 @@ def web(spec=None, **template):
     return made
 
 
+def in_queue(made):
+    made["metadata"]["labels"] = QUEUE
+    return made
+
+
+BY_KUEUE = {
+    "a template in a queue": ("deployment/web", [in_queue(web(annotations=TOPOLOGY))]),
+    "a template with the label of the queue": (
+        "deployment/web",
+        [web(annotations=TOPOLOGY, labels={"app": "web", **QUEUE})],
+    ),
+    "a template with Kueue's gate": ("deployment/web", [web(GATED)]),
+    "a Pod that waits for Kueue": ("pod/web-1", [of_web(spec=GATED)]),
+}
 CASES = {
     "a template for Fargate": ("deployment/web", EKS, [web({"schedulerName": "fargate-scheduler"})]),
     "a template that EKS sends to Fargate": (
@@ -119,16 +134,15 @@ CASES = {
     "a template whose newest Pod is on Fargate": ("deployment/web", EKS, [web(), of_web(node_name="f1")]),
     "a Pod for Fargate": ("pod/web-1", EKS, [of_web(spec={"schedulerName": "fargate-scheduler"})]),
     "a Pod on Fargate": ("pod/web-1", EKS, [of_web(node_name="f1")]),
-    "a template for Kueue": ("deployment/web", KUEUE, [web(annotations=TOPOLOGY)]),
-    "a template with Kueue's gate": ("deployment/web", KUEUE, [web(GATED)]),
-    "a Pod that waits for Kueue": ("pod/web-1", KUEUE, [of_web(spec=GATED)]),
-    "a Pod that Kueue places": ("pod/web-1", KUEUE, [of_web(annotations=TOPOLOGY)]),
 }
 HEEDED = {
     "a Pod that kube-scheduler refuses where Kueue wants it": (
         "pod/web-1",
         [of_web(annotations=TOPOLOGY, conditions=[UNSCHEDULABLE])],
     ),
+    "a Pod without Kueue's gate": ("pod/web-1", [of_web(annotations=TOPOLOGY, labels={"app": "web", **QUEUE})]),
+    "a template in no queue of Kueue": ("deployment/web", [web(annotations=TOPOLOGY)]),
+    "a template in a queue, whose Pods may run anywhere": ("deployment/web", [in_queue(web())]),
     "a Pod of another gate": ("pod/web-1", [of_web(spec={"schedulingGates": [{"name": "example.com/quota"}]})]),
     "a Pod beside Fargate": ("pod/web-1", [of_web(node_name="a1")]),
     "a template whose newest Pod is not on Fargate": (
@@ -161,9 +175,44 @@ def test_a_placement_is_computed_where_kube_scheduler_decides(ask, name, objects
     assert (1, len(OF_EKS), []) == (len(answer["constraints"]), len(answer["nodes"]), answer["notJudged"])
 
 
-@pytest.mark.parametrize("case", ["a template whose newest Pod is on Fargate", "a template for Kueue"])
-def test_report_judges_no_spread_that_is_ignored(ask, case):
-    _, placer, objects = CASES[case]
+@pytest.mark.parametrize(("name", "objects"), BY_KUEUE.values(), ids=BY_KUEUE)
+def test_a_placement_is_computed_without_the_choice_of_kueue(ask, name, objects):
+    done = ask(f"explain {name} -o json", *OF_EKS, *objects)
+    answer = json.loads(done.out)
+
+    assert (3, 1, len(OF_EKS), [KUEUE]) == (
+        done.code,
+        len(answer["constraints"]),
+        len(answer["nodes"]),
+        answer["notJudged"],
+    )
+
+
+KUEUE_FIRST = "Kueue may choose the nodes of its Pods first; kube-scheduler then applies constraints on these nodes"
+
+
+@pytest.mark.parametrize(
+    ("made", "by_kueue"),
+    [
+        (web(annotations=TOPOLOGY), False),
+        (in_queue(web(annotations=TOPOLOGY)), True),
+        (in_queue(web(annotations={"kueue.x-k8s.io/podset-preferred-topology": "rack"})), True),
+        (web(GATED), True),
+    ],
+)
+def test_kueue_hides_no_hard_constraint(ask, made, by_kueue):
+    cluster = [node("a1", "a"), node("b1", "b"), made, *[of_web(f"old-{i}", "a1") for i in range(4)]]
+    report, rollout = (ask(command, *cluster).out for command in ("report", "simulate rollout"))
+    (found,) = json.loads(ask("report -o json", *cluster).out)["workloads"]
+    simulated = json.loads(ask("simulate rollout -o json", *cluster).out)
+
+    assert ([4], None) == ([constraint["skew"] for constraint in found["constraints"]], found["constraintsIgnoredBy"])
+    assert ["Deployment/web"] == [workload["workload"] for workload in simulated["steps"][0]["workloads"]]
+    assert [by_kueue] * 3 == [KUEUE_FIRST in report, KUEUE in simulated["notJudged"], KUEUE in rollout]
+
+
+def test_report_judges_no_spread_that_is_ignored(ask):
+    _, placer, objects = CASES["a template whose newest Pod is on Fargate"]
     uneven = [of_web(f"old-{i}", "a1", day=1) for i in range(3)]
     in_text, done = (ask("report", *OF_EKS, *objects, *uneven, options=option) for option in ("", "-o json"))
     (found,) = json.loads(done.out)["workloads"]
@@ -218,29 +267,31 @@ def test_pending_says_who_places_pods_that_it_does_not_judge(ask):
     answer = json.loads(ask("pending -o json", *OF_EKS, *waiting).out)
 
     assert [] == answer["groups"]
-    assert {f"{placer} places such Pods, and ignores constraints": 1 for placer in (EKS, KUEUE)} == answer["others"]
+    assert {f"{EKS} places such Pods, and ignores constraints": 1, "SchedulingGated": 1} == answer["others"]
 
 
 @pytest.mark.parametrize(
-    ("made", "placer"),
-    [(web({"schedulerName": "fargate-scheduler"}), EKS), (web(annotations=TOPOLOGY), KUEUE), (web(GATED), KUEUE)],
+    ("made", "reason"),
+    [
+        (web({"schedulerName": "fargate-scheduler"}), f"{EKS} places its Pods, and ignores constraints"),
+        (in_queue(web(annotations=TOPOLOGY)), KUEUE_FIRST),
+        (web(GATED), KUEUE_FIRST),
+    ],
 )
 @pytest.mark.parametrize("options", ["", "--cluster dump"])
-def test_lint_runs_no_rule_of_nodes_on_constraints_that_are_ignored(run, options, made, placer):
+def test_lint_runs_no_rule_of_nodes_where_kube_scheduler_does_not_choose_them(run, options, made, reason):
     cluster = {"apiVersion": "v1", "kind": "List", "items": OF_EKS}
     found = json.loads(run(f"lint m.yaml -o json {options}", **{"m.yaml": made, "dump": cluster}).out)
 
     reasons = {skipped["rule"]: skipped["reason"] for skipped in found["skipped"]}
-    assert f"{placer} places its Pods, and ignores constraints" == reasons["unschedulable"]
+    assert reason == reasons["unschedulable"]
     assert not reasons.keys() & {finding["rule"] for finding in found["findings"]}
 
 
 def test_what_tells_of_kueue_and_fargate_is_in_a_dump(run, api):
-    made = [web(annotations=TOPOLOGY), *ON_FARGATE, of_web(node_name="f1"), of_web("web-2", spec=GATED)]
+    made = [in_queue(web(annotations=TOPOLOGY)), *ON_FARGATE, of_web(node_name="f1"), of_web("web-2", spec=GATED)]
     api.put(*made)
     assert 0 == run("dump -o d.jsonl.gz").code
 
-    answers = [
-        run(f"explain {name} -n shop --cluster d.jsonl.gz -o json").out for name in ("deployment/web", "pod/web-1")
-    ]
-    assert [[f"placement by {placer}"] for placer in (KUEUE, EKS)] == [json.loads(out)["notJudged"] for out in answers]
+    answers = [run(f"explain {name} -n shop --cluster d.jsonl.gz -o json").out for name in ("pod/web-2", "pod/web-1")]
+    assert [[KUEUE], [f"placement by {EKS}"]] == [json.loads(out)["notJudged"] for out in answers]

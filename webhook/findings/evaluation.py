@@ -27,7 +27,7 @@ from webhook.findings.rule import (
     RuleSettings,
     Subject,
 )
-from webhook.findings.wording import ignores_constraints
+from webhook.findings.wording import KUEUE_FIRST, ignores_constraints
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import FieldPath, as_mapping, value_at
 from webhook.kubernetes.kinds import PREFIXED_JOB_LABELS, Kind
@@ -175,6 +175,8 @@ def _unmet(
     unmet: dict[Need, str] = {}
     if workload.ignored_by:
         unmet[Need.NODES] = ignores_constraints(workload.ignored_by)
+    elif workload.by_kueue:
+        unmet[Need.NODES] = KUEUE_FIRST
     elif snapshot is None or not snapshot.nodes.all:
         unmet[Need.NODES] = Need.NODES.value
     knows_pods = snapshot is not None and snapshot.knows_pods

@@ -21,6 +21,7 @@ MOST_LINES = 100  # of a denial; rules that may find more look for no more
 NAME_LIMIT, OBJECT_LIMIT, SUMMARY_LIMIT = 63, 100, 4 * LINE_LIMIT
 SHORTEST_OBJECT = 40  # The name of an object is not cut further, however long the message is.
 
+KUEUE_FIRST = "Kueue may choose the nodes of its Pods first; kube-scheduler then applies constraints on these nodes"
 _LEFT_BY = {
     NODES: "all nodes that count are in {}",
     OTHER_KEYS: "all nodes that have the topologyKey of each constraint are in {}",

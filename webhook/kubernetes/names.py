@@ -28,8 +28,8 @@ TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Since 1.35 a Pod gets them from i
 DEVICE_PREFIX = "deviceclass.resource.kubernetes.io/"
 DEFAULT_SCHEDULER = "default-scheduler"
 FARGATE_SCHEDULER = "fargate-scheduler"  # What EKS names in Pods that it runs on Fargate.
-# Kueue's topology-aware scheduling: a scheduling gate, and annotations of Pods and of their templates.
-KUEUE_TOPOLOGY_GATE = "kueue.x-k8s.io/topology"
+# Kueue's topology-aware scheduling: a scheduling gate, and annotations of a template whose object is in a queue.
+KUEUE_TOPOLOGY_GATE, KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/topology", "kueue.x-k8s.io/queue-name"
 KUEUE_TOPOLOGY_ANNOTATIONS = frozenset(
     f"kueue.x-k8s.io/podset-{kind}-topology" for kind in ("required", "preferred", "unconstrained", "slice-required")
 )

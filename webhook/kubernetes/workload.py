@@ -40,7 +40,7 @@ from webhook.kubernetes.kinds import (
     Operator,
     find_kinds,
 )
-from webhook.kubernetes.labels import Labels, label_value_errors, labels_of
+from webhook.kubernetes.labels import Labels, label_value_errors, labels_in, labels_of
 from webhook.kubernetes.likeness import nearest
 from webhook.kubernetes.names import (
     DEFAULT_SCHEDULER,
@@ -48,6 +48,7 @@ from webhook.kubernetes.names import (
     FARGATE_SCHEDULER,
     HOOK_ANNOTATIONS,
     IGNORE_ANNOTATION,
+    KUEUE_QUEUE_LABEL,
     KUEUE_TOPOLOGY_ANNOTATIONS,
     KUEUE_TOPOLOGY_GATE,
     REQUIRED_TERMS,
@@ -60,7 +61,7 @@ Switch = tuple[FieldPath, object]  # a label or annotation of evenkeel: its path
 DEFAULT_SURGE = "25%"  # maxSurge of a Deployment
 MOST_TEMPLATES = 50  # of one object
 MOST_UNKNOWN_FIELDS = 200  # in an object with more, names are not looked at: a Pod's spec has some 40
-BY_FARGATE, BY_KUEUE = "EKS Fargate", "Kueue's topology-aware scheduling"  # What ignores constraints.
+BY_FARGATE = "EKS Fargate"  # What ignores constraints.
 LONGEST_IGNORE = 4_096  # characters
 DEPLOYMENT_TYPE = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
@@ -94,6 +95,7 @@ class Workload:
     uid: str
     scheduled: bool  # whether it is a Pod that the scheduler has looked at
     ignored_by: str  # what places its Pods and ignores their constraints, "" if they count or nothing is known
+    by_kueue: bool  # whether Kueue may choose nodes for its Pods, before kube-scheduler applies their constraints there
     # Paths of constraints that the API does not know: in another place, or under a name that is nearly the field's.
     misplaced: tuple[FieldPath, ...]
     switches: tuple[Switch, ...]  # labels and annotations of evenkeel, misspelt ones too
@@ -332,7 +334,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         owner=shared.owner,
         uid=shared.uid,
         scheduled=scheduled,
-        ignored_by=ignoring(as_mapping(metadata.get("annotations")), pod_spec, tried=scheduled),
+        ignored_by=ignoring(pod_spec),
+        by_kueue=has_kueue_gate(pod_spec) or (not is_pod and _asks_kueue(metadata, (labels, labels_in(obj)))),
         misplaced=_misplaced(kind, template, (template_parent, pod_template, metadata), pod_spec),
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
@@ -342,19 +345,29 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     )
 
 
-def ignoring(annotations: Mapping[str, object], pod_spec: Mapping[str, object], *, tried: bool) -> str:
-    """
-    Return what places a Pod and ignores its constraints; "" if they count, as far as is known.
+def ignoring(pod_spec: Mapping[str, object]) -> str:
+    """Return what places a Pod and ignores its constraints; "" if they count, as far as is known."""
+    return BY_FARGATE if pod_spec.get("schedulerName") == FARGATE_SCHEDULER else ""
 
-    `tried`: kube-scheduler has tried to place it, so that annotations of Kueue do not keep it from that any more.
 
-    upstream: topology_ungater.go, tas_flavor_snapshot.go (Kueue v0.19)
+def has_kueue_gate(pod_spec: Mapping[str, object]) -> bool:
     """
-    if pod_spec.get("schedulerName") == FARGATE_SCHEDULER:
-        return BY_FARGATE
+    Return whether a Pod waits until Kueue has chosen its nodes.
+
+    upstream: topology_ungater.go (Kueue v0.19)
+    """
     gates = [as_mapping(gate).get("name") for gate in as_list(pod_spec.get("schedulingGates"))]
-    asks = not tried and not KUEUE_TOPOLOGY_ANNOTATIONS.isdisjoint(annotations)
-    return BY_KUEUE if asks or KUEUE_TOPOLOGY_GATE in gates else ""
+    return KUEUE_TOPOLOGY_GATE in gates
+
+
+def _asks_kueue(metadata: Mapping[str, object], labels: tuple[Labels, Labels]) -> bool:
+    """
+    Return whether Pods of a template with this metadata get Kueue's gate; `labels`: its own, and those of its object.
+
+    upstream: pod_webhook.go:PodWebhook.Default, deployment_webhook.go:Webhook.Default (Kueue)
+    """
+    asks = not KUEUE_TOPOLOGY_ANNOTATIONS.isdisjoint(as_mapping(metadata.get("annotations")))
+    return asks and any(KUEUE_QUEUE_LABEL in some for some in labels)
 
 
 def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
