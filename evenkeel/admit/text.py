@@ -28,6 +28,7 @@ from webhook.policy.policy import Policy
 
 STDIN = {"-": "STDIN"}  # as kubectl names it
 _UNKNOWN_FIELD = "unknown-field"
+NO_CLUSTER = "no cluster is given that shows what selects the Pod, such as --cluster live"
 
 
 def text(applied: Applied, file: str, policy: Policy | None = None, fail_on: Severity = Severity.ERROR) -> str:
@@ -112,7 +113,7 @@ def _more(applied: Applied) -> Iterator[str]:
         yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
         yield from (f"left out: {reason}" for reason in defaulted.left_out)
     elif isinstance(defaulted, Undefaulted):
-        yield f"not defaulted: {defaulted}"
+        yield f"not defaulted: {_undefaulted(defaulted)}"
     if applied.unjudged:
         yield f"not judged: {applied.unjudged}"
     if applied.unsent:
@@ -172,7 +173,7 @@ def as_json(applied: Applied) -> str:
             "patch": applied.mutate.patch,
             "defaulted": _defaulted(defaulted) if applied.mutate.patch else None,
             "auditedDefaults": None if applied.mutate.patch else _defaulted(defaulted),
-            "notDefaulted": {"reason": defaulted.reason, "message": str(defaulted)}
+            "notDefaulted": {"reason": defaulted.reason, "message": _undefaulted(defaulted)}
             if isinstance(defaulted, Undefaulted)
             else None,
             "findings": [finding_json(finding) for finding in applied.validate.findings],
@@ -182,6 +183,11 @@ def as_json(applied: Applied) -> str:
             "auditAnnotations": {**applied.mutate.audit_annotations, **applied.validate.audit_annotations},
         }
     )
+
+
+def _undefaulted(defaulted: Undefaulted) -> str:
+    """Return why there are no defaults; unlike the webhook, a command reads all of a cluster that it is given."""
+    return NO_CLUSTER if defaulted.reason == "no-cluster" else str(defaulted)
 
 
 def _status(applied: Applied) -> Mapping[str, object] | None:

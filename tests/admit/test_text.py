@@ -99,7 +99,12 @@ CASES = [
             '    - {"maxSkew": 1',
         ),
     ),
-    Case("given none", partial(applied, pod()), ("pod/web-1 created", "  not defaulted: ")),
+    Case("given none", partial(applied, pod(), objects=[]), ("pod/web-1 created", "  not defaulted: no Service, ")),
+    Case(
+        "given none without a cluster",
+        partial(applied, pod()),
+        ("pod/web-1 created", "  not defaulted: no cluster is given "),
+    ),
     Case(
         "never sent",
         partial(applied, BAD, never_sent=["shop"]),

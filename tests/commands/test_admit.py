@@ -168,6 +168,7 @@ def test_without_a_cluster_it_says_why_there_are_no_defaults(run):
     answer = json.loads(run("admit -f new -o json").out)
 
     assert ["pod/web-1 created", f"  not defaulted: {answer['notDefaulted']['message']}"] == out.splitlines()
+    assert "--cluster live" in out
     assert ("no-cluster", None, []) == (answer["notDefaulted"]["reason"], answer["defaulted"], answer["patch"])
 
 
