@@ -80,7 +80,7 @@ def read(
     through: Through = counted,  # every object of the cluster goes through it as it is read
     needs_nodes: bool = True,
     needs_pods: bool = False,
-    may_be_new: bool = False,  # the namespace: something is applied in it, so that it is unknown is only noted
+    applied: Iterable[Raw] = (),  # objects of files, whose namespaces may be yet to be made: unknown ones are noted
     kinds: Kinds = NO_KINDS,  # custom resources to read of a live cluster
 ) -> Known:
     """
@@ -92,7 +92,7 @@ def read(
     contents = reading.contents(source, kinds=kinds)
     added = list(more)
     known = _read(contents, source, version, wanted, added, through)
-    shows_all = "pods" not in contents.missing or "namespaces" not in contents.missing
+    shows_all = "namespaces" not in contents.missing
     if "pods" in contents.missing and namespace:
         contents = reading.contents(source, namespace, kinds)
         known = _read(contents, source, version, wanted, added, through)
@@ -114,15 +114,20 @@ def read(
         known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     if needs_nodes and known.without_nodes:
         raise UsageError(known.without_nodes)
-    unknown_namespace = selection.unknown_namespace(namespace, known.namespaces, source) if shows_all else ""
-    if unknown_namespace and not may_be_new:
-        raise UsageError(unknown_namespace)
+    names = {namespace, *_namespaces_of(applied)}
+    unknown_namespaces = [
+        why
+        for name in sorted(names)
+        if shows_all and (why := selection.unknown_namespace(name, known.namespaces, source))
+    ]
+    if unknown_namespaces and not applied:
+        raise UsageError(unknown_namespaces[0])
     notes = [
         known.without_nodes if resource == "nodes" and known.without_nodes else cannot_be_listed(resource, why)
         for resource, why in missing.items()
         if resource not in _OF_SOME_PODS
     ]
-    notes += filter(None, [unknown_namespace])
+    notes += unknown_namespaces
     if not (known.snapshot.nodes or source.live):
         if needs_nodes and not contents.time:
             raise UsageError(f"{source.cluster}: holds no Node; {sources.WHOLE_CLUSTER}")
@@ -139,6 +144,13 @@ def read(
         snapshot = replace(snapshot, budgets=snapshot.budgets or None)
     snapshot = replace(snapshot, storage=replace(storage, unread=unread))
     return known._replace(snapshot=snapshot, notes=(*known.notes, *notes), missing=missing)
+
+
+def _namespaces_of(applied: Iterable[Raw]) -> set[str]:
+    """Return the namespaces of objects, but for those that every cluster has or that are among the objects."""
+    refs = [ObjectRef.of(obj) for obj in applied]
+    made = {ref.name for ref in refs if ref.kind == "Namespace"}
+    return {ref.namespace for ref in refs if is_subdomain(ref.namespace)} - made - {selection.DEFAULT}
 
 
 def _lacking(storage: Storage) -> frozenset[str]:

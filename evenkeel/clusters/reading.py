@@ -69,22 +69,20 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
             read = read_contents(client(source, patience=PATIENCE), namespace, kinds)
         else:
             read = dump_files.contents(Path(source.cluster))
-        objects = _checked(read.objects)
-        limited_to = "" if source.live else read.namespace
-        return read._replace(
-            objects=_in_namespace(namespace, objects, limited_to, source) if namespace else objects,
-            namespace=namespace or read.namespace,
-        )
+        read = read._replace(objects=_checked(read.objects))
+        return read._replace(objects=_in_namespace(namespace, read, source), namespace=namespace) if namespace else read
 
 
-def _in_namespace(namespace: str, objects: Iterator[Raw], limited_to: str, source: Source) -> Iterator[Raw]:
-    """Yield the objects of a namespace; `limited_to` is the only one that a file has, "" if it may have others."""
+def _in_namespace(namespace: str, read: Contents, source: Source) -> Iterator[Raw]:
+    """Yield the objects of a namespace."""
+    limited_to = "" if source.live else read.namespace  # the only one that a file has
     names = set[str]()
-    for obj in objects:
+    for obj in read.objects:
         names.add(namespace_shown(obj))
         if texts_at(obj, "metadata.namespace")[0] in ("", namespace):
             yield obj
-    if why := unknown_namespace(namespace, {limited_to} if limited_to else names, source):
+    why = unknown_namespace(namespace, {limited_to} if limited_to else names, source)
+    if why and "namespaces" not in read.missing:
         raise UsageError(why)
 
 

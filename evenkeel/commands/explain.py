@@ -183,7 +183,7 @@ def _in_file(
         _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
         namespace,
         [obj for obj in objects if obj.get("kind") != POD],
-        may_be_new=True,
+        applied=objects,
     )
     subjects, errors = list[PlacementSubject](), list[str]()
     creation = read_creation(known.others, known.features)

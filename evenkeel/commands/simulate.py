@@ -469,7 +469,7 @@ def _read(
     only = namespaces.pop() if source.live and len(namespaces) == 1 else namespace
     # Where a workload names no namespace, which Pods are wanted is only known once all are read.
     at_first = _wanted(refs, steps, preemptor_priority) if refs and all(ref.namespace for ref in refs) else _any_pod
-    known = known_cluster.read(source, args.kubernetes_version, at_first, only, files, may_be_new=bool(files))
+    known = known_cluster.read(source, args.kubernetes_version, at_first, only, files, applied=files)
     in_namespaces = [known_cluster.in_its_namespace(ref, known.others) for ref in refs]
     if in_namespaces != refs:
         known = known._replace(pods=tuple(filter(_wanted(in_namespaces, steps, preemptor_priority), known.pods)))

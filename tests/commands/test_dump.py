@@ -126,6 +126,13 @@ def test_what_may_not_be_listed_is_named(run, api, tmp_path):
     assert "Node" not in {kind for kind, *_ in keys(found)}
 
 
+def test_a_namespace_may_be_there_where_namespaces_may_not_be_listed(run, api):
+    api.forbidden = {"namespaces"}
+    commands = ("dump -o all.gz", "dump -n empty --cluster all.gz -o a.gz", "dump -n empty -o a.gz", "pending -n empty")
+
+    assert [0, 0, 0, 0] == [run(command).code for command in commands]
+
+
 def test_nothing_is_written_where_nothing_can_be_read(run, api, tmp_path):
     api.forbidden = {kind.resource for kind in LISTED_RESOURCES}
     code, out, err = run("dump -o none.gz")

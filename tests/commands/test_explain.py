@@ -216,9 +216,10 @@ def test_an_object_of_a_file_is_in_the_namespace_that_has_it(run):
     assert (2, "evenkeel: Pod wbe-9: not found in the cluster; did you mean pod/web-9?\n") == (missed.code, missed.err)
 
 
-def test_a_namespace_that_is_yet_to_be_made_is_noted(run):
+@pytest.mark.parametrize("option", ["", "-n trial", "-n shop"])
+def test_a_namespace_that_is_yet_to_be_made_is_noted(run, option):
     """`helm install --create-namespace` makes it."""
-    found = run("explain -n trial -f new --cluster dump", dump=CLUSTER, new=pod(name="new", namespace="trial"))
+    found = run(f"explain {option} -f new --cluster dump", dump=CLUSTER, new=pod(name="new", namespace="trial"))
 
     assert 0 == found.code
     assert "note: namespace trial: not in dump; the namespaces there are shop" in found.err.splitlines()

@@ -243,6 +243,12 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
     assert bool(failing) == bool(simulate(f"{steps} --fail-on {','.join(COMES_ABOUT)}", cluster=cluster).code)
 
 
+def test_the_namespace_of_a_file_that_is_not_in_the_cluster_is_noted(simulate):
+    new = {**deployment()[0], "metadata": {"name": "web", "namespace": "shpo"}}
+
+    assert "namespace shpo: not in dump; did you mean shop?" in simulate("-f new", new=new).err
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
