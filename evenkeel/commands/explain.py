@@ -16,6 +16,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from shlex import join
 
 from evenkeel.clusters import known_cluster, selection, sources
 from evenkeel.clusters.known_cluster import Known
@@ -106,19 +107,23 @@ def run(args: argparse.Namespace) -> int:
     defaults = defaults_in_force(policy, known.pods, known.others, known.snapshot)
     explained = list[Explained]()
     newest = {} if all(subject.exists for subject in subjects) else newest_pods(map(read_pod, known.pods), known.others)
+    given = sources.repeated(args, "policy")
+    target = [*args.object, *[word for name in args.filename or () for word in ("-f", name)]]
+    again = join(("evenkeel", "explain", *target, *(("-n", args.namespace) if args.namespace else ()), *given))
     for subject in subjects:
         try:
             placer = ignoring_placer(subject, newest, known.snapshot.nodes)
             result = _explained(subject, known, defaults, profiles, kinds, bool(args.filename), placer)
             left_out = () if policy is None else _left_out(subject, policy, known)
-            given = sources.repeated(args, "policy")
             notes = (*result.notes, *left_out)
             proposals = [
                 proposal._replace(commands=reaching(proposal.commands, sources.kubectl_options(args)))
                 for proposal in result.proposals
             ]
             named = policy is not None
-            explained.append(result._replace(named=named, notes=notes, options=given, proposals=proposals))
+            explained.append(
+                result._replace(named=named, notes=notes, options=given, again=again, proposals=proposals)
+            )
         except UsageError as error:
             errors.append(str(error))
     if args.output == output.JSON and explained:

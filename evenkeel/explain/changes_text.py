@@ -39,11 +39,15 @@ def changes(explained: Explained, *, patch: bool) -> Iterator[TextLine]:
     for title, rows in remedies_by_place(explained):
         yield title
         yield from (f"  {change:<{width}}   -> {outcome}" for change, outcome in rows)
-    yield from _how(proposals, patch=patch)
+    yield from _how(proposals, explained.again, patch=patch)
 
 
-def _how(proposals: Sequence[Proposal], *, patch: bool) -> Iterator[TextLine]:
-    """Yield how to make the first changes: those in the cluster, and one in the template."""
+def _how(proposals: Sequence[Proposal], again: str, *, patch: bool) -> Iterator[TextLine]:
+    """
+    Yield how to make the first changes: those in the cluster, and one in the template.
+
+    `again`: the command that has explained the Pod.
+    """
     with_commands = [proposal for proposal in proposals if proposal.commands and not proposal.futile]
     in_template = _in_place(with_commands, IN_TEMPLATE)[:1]
     shown = _in_place(with_commands, NOW) + in_template
@@ -57,14 +61,14 @@ def _how(proposals: Sequence[Proposal], *, patch: bool) -> Iterator[TextLine]:
                 yield f"  in {command.patch.ref.kind}/{command.patch.ref.name}:"
                 yield from (f"    {line}" for line in yaml_lines(command.patch))
     can_patch = any(command.patch and command.arguments for proposal in in_template for command in proposal.commands)
-    hints = ["To change a template with kubectl: --patch."] if can_patch and not patch else []
+    hints = [f"To change the template with kubectl: {again} --patch"] if can_patch and not patch else []
     if any(
         proposal not in shown and all(command.arguments for command in proposal.commands) for proposal in with_commands
     ):
-        hints.append("For the commands of the other changes: -o json.")
+        hints.append(f"For the commands of the other changes: {again} -o json")
     if hints:
         yield ""
-        yield " ".join(hints)
+        yield from hints
 
 
 def _in_place(proposals: Iterable[Proposal], where: str) -> list[Proposal]:

@@ -51,5 +51,6 @@ class Explained(NamedTuple):
     pods: int = 0  # of the workload, or its replicas
     reach: str = ""  # which Pods a change of the template reaches; "" where only the kind is known
     options: Sequence[str] = ()  # with which another command reads the same cluster
+    again: str = ""  # the command that has explained it
     placer: str = ""  # what places the Pod and ignores its constraints, so that nothing is computed
     premise: str = ""  # what is assumed of the scheduler, and may change the verdict; printed first

@@ -734,6 +734,23 @@ def test_of_a_workload_it_says_first_which_pods_wait(run):
     assert explain(run, "-f new", cluster, new=made_by).out.startswith("The next Pod of StatefulSet shop/web: ")
 
 
+@pytest.mark.parametrize(
+    "asked", ["deployment/web -n shop --policy policy", "deployment web --kubernetes-version 1.36", "-f new -f more"]
+)
+def test_the_command_that_prints_the_other_commands_is_whole(run, asked):
+    made = workload("Deployment", spread(), name="web")
+    made["spec"]["template"]["spec"]["containers"] = requesting()
+    files = {"policy": POLICY, "new": made, "more": workload("Deployment", name="more")}
+    cluster = listed(*NODES, running("a1"), running("b1"), *([] if "-f" in asked else [made]))
+    out = explain(run, asked, cluster, **files).out
+    found = re.findall("(?:with kubectl|other changes): evenkeel (explain .*?)(?: --patch| -o json)$", out, re.MULTILINE)
+
+    assert found or "-f" in asked
+    for command in found:
+        assert command.endswith(asked.partition("--")[2]) and "--cluster dump" in command
+        assert run(command, dump=cluster, **files).out == out
+
+
 def test_the_next_command_explains_the_pod_in_the_same_cluster_with_the_same_options(run):
     made_by = workload("StatefulSet", spread())
     waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}

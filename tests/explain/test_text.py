@@ -572,11 +572,12 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     patch = JsonPatch(ObjectRef("apps/v1", "Deployment", "shop", "web"), operations)
     commands = [[Command(("uncordon", "n1"))], [Command(("patch", "-p", "[]"), patch)], [Command(("patch", "other"))]]
     one = proposing(explained(node("n1", cpu="0"), remedies=[now, template, other]), commands=commands)
+    one = one._replace(again="evenkeel explain pod/web")
 
     of_template = ["in Deployment/web:", "spec:", "- a: 1"]
-    assert ["a:", "kubectl uncordon n1", "", "b:", *of_template, ""] == lines(one)[-9:-1]
-    others = "For the commands of the other changes: -o json."
-    assert f"To change a template with kubectl: --patch. {others}" == lines(one)[-1]
+    assert ["a:", "kubectl uncordon n1", "", "b:", *of_template, ""] == lines(one)[-10:-2]
+    others = "For the commands of the other changes: evenkeel explain pod/web -o json"
+    assert ["To change the template with kubectl: evenkeel explain pod/web --patch", others] == lines(one)[-2:]
     assert ["b:", "kubectl patch -p '[]'", "", others] == lines(one, patch=True)[-4:]
     (written,) = as_json(one)["remedies"][1]["commands"]
     assert ("kubectl patch -p '[]'", ["kubectl", "patch", "-p", "[]"]) == (written["shell"], written["arguments"])
