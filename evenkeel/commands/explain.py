@@ -121,9 +121,7 @@ def run(args: argparse.Namespace) -> int:
                 for proposal in result.proposals
             ]
             named = policy is not None
-            explained.append(
-                result._replace(named=named, notes=notes, options=given, again=again, proposals=proposals)
-            )
+            explained.append(result._replace(named=named, notes=notes, options=given, again=again, proposals=proposals))
         except UsageError as error:
             errors.append(str(error))
     if args.output == output.JSON and explained:

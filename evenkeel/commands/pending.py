@@ -5,8 +5,8 @@ List the Pods that wait for a node, by workload and cause, with the change that 
     evenkeel pending -A          those of all namespaces
     evenkeel pending --cluster cluster.jsonl.gz
 
-evenkeel computes the causes as kube-scheduler does, for the cluster as it is now. The last line counts how often
-kube-scheduler's own message says the same. `evenkeel explain pod/NAME` shows one Pod in full.
+evenkeel computes the causes as kube-scheduler does, for the cluster as it is now. The last line says for how many Pods
+kube-scheduler has said the same, if not for all. `evenkeel explain pod/NAME` shows one Pod in full.
 Exit code 0: listed, 1: with --fail-on pending, a Pod waits; with --fail-on not-judged, a waiting Pod is not fully
 judged, 2: bad input.
 """

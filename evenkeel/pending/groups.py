@@ -21,7 +21,7 @@ from evenkeel.placement.kubectl_commands import Command, commands
 from evenkeel.placement.remedies import NOW, Remedy, asking_as, misspelt_keys, pods_by_name, remedies
 from evenkeel.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
 from evenkeel.placement.successors import changed_since, keeps_waiting_pods, made_again, with_successors
-from evenkeel.placement.variants import MOST_REMEDIES
+from evenkeel.placement.variants import MOST_REMEDIES, NEW_NODE
 from evenkeel.scheduler.framework import Feasibility, Framework, feasible_nodes, find_feasible, message
 from evenkeel.scheduler.preemption import Preemption, messages, preempt
 from evenkeel.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
@@ -50,6 +50,9 @@ class Group(NamedTuple):
     pods: tuple[str, ...]  # names
     remedy: Remedy | None  # the change after which the most of all waiting Pods run
     frees: Runs = NONE_RUNS  # of the `stuck` Pods, those that run after the remedy
+    # Where `remedy` adds a node: the change in a template after which the most of them run, and how many do.
+    in_template: Remedy | None = None
+    in_template_frees: Runs = NONE_RUNS
     tried: bool = True  # False for the smallest groups of a large cluster: no change was tried
     gaps: tuple[str, ...] = ()  # what is not computed for some of the Pods
     preemption: Preemption | None = None  # of the first Pod, done or to come; None where it does not help
@@ -198,38 +201,57 @@ def _group(
     current = _current(alike, others) if tries else None
     if current is not None:
         alike = [current, *[pod for pod in alike if pod is not current]]
-    best, best_runs, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
+    cycle, made_by = alike[0].cycle, alike[0].subject.made_by
     raw = others.get(made_by.key) if made_by is not None else None
     reaches = _reaches(raw)
     fixes: tuple[Remedy, ...] = ()
-    go_on, goes_on = partial(_goes_on, raw=raw, crowd=crowd, alike=alike), True  # the latter of the best change
     if tries:
         remake = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
         fixes = with_successors(remedies(cycle, alike[0].feasibility), remake, outdated=current is None)
         if remake is not None and reaches and crowd.running(remake, alike).least < len(remake.remade):
             fixes += tuple(_with_new_template(remake, crowd))
-    for remedy in sorted(fixes, key=lambda remedy: remedy.last_resort):
-        if remedy.last_resort and best is not None:
-            break
-        # Left out: a change of a template that reaches no waiting Pod, and the deletion of Pods that run.
-        if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
-            continue
-        if best_runs.least < crowd.stuck or not goes_on:
-            runs = crowd.running(remedy, alike)
-            if runs > best_runs or (runs == best_runs and best is not None and not goes_on and go_on(remedy)):
-                best, best_runs, goes_on = remedy, runs, go_on(remedy)
-    if best is not None and best.where != NOW and not best.remade and raw is not None and keeps_waiting_pods(raw):
-        pods = pods_by_name(names) if len(names) == 1 else "the Pods that wait"
-        best = best._replace(change=f"{best.change}, then delete {pods}")
+    # Left out: a change of a template that reaches no waiting Pod, and the deletion of Pods that run.
+    candidates = [
+        remedy
+        for remedy in sorted(fixes, key=lambda remedy: remedy.last_resort)
+        if (remedy.where == NOW or reaches) and remedy.cycle.snapshot.pods_on is cycle.snapshot.pods_on
+    ]
+    best, best_runs = _best(candidates, crowd, alike, raw)
+    in_template, in_template_runs = None, NONE_RUNS
+    if best is not None and best.where == NOW and any(name.startswith(NEW_NODE) for name in best.nodes):
+        of_template = [remedy for remedy in candidates if remedy.where != NOW and not remedy.last_resort]
+        in_template, in_template_runs = _best(of_template, crowd, alike, raw)
     return group._replace(
         remedy=best,
         frees=best_runs,
+        in_template=in_template,
+        in_template_frees=in_template_runs,
         tried=tries,
         stuck=crowd.stuck if best is not None else 0,
         commands=_commands(best) if best is not None else (),
         closed=closed_nodes(cycle, alike[0].feasibility),
         misspelt=misspelt_keys(cycle),
     )
+
+
+def _best(
+    candidates: Sequence[Remedy], crowd: Crowd, alike: Sequence[WaitingPod], raw: Raw | None
+) -> tuple[Remedy | None, Runs]:
+    """Return the change after which the most Pods run, and how many do; a last resort only if nothing else helps."""
+    best, best_runs, goes_on = None, NONE_RUNS, True
+    for remedy in candidates:
+        if remedy.last_resort and best is not None:
+            break
+        if best_runs.least < crowd.stuck or not goes_on:
+            runs = crowd.running(remedy, alike)
+            does_go_on = partial(_goes_on, remedy, raw, crowd, alike)
+            if runs > best_runs or (runs == best_runs and best is not None and not goes_on and does_go_on()):
+                best, best_runs, goes_on = remedy, runs, does_go_on()
+    if best is not None and best.where != NOW and not best.remade and raw is not None and keeps_waiting_pods(raw):
+        names = sorted(pod.subject.ref.name for pod in alike)
+        pods = pods_by_name(names) if len(names) == 1 else "the Pods that wait"
+        best = best._replace(change=f"{best.change}, then delete {pods}")
+    return best, best_runs
 
 
 def _goes_on(remedy: Remedy, raw: Raw | None, crowd: Crowd, alike: Sequence[WaitingPod]) -> bool:

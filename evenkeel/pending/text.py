@@ -54,14 +54,12 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         yield ""
         more = "more " if number else ""
         yield f"{number_of(count, f'{more}Pod waits', f'{more}Pods wait')}: {why}."
-    if around.assumed or listed.compared:
+    if around.assumed or listed.agree < listed.compared:
         yield ""
         yield from around.assumed
-    if listed.compared:
-        look = Look.FAINT if listed.agree == listed.compared else Look.WARNING
-        more = "" if listed.agree == listed.compared else "; evenkeel explain shows both for each Pod"
-        agreeing = f"For {listed.agree:,} of {number_of(listed.compared, 'Pod')}"
-        yield Styled(look, f"{agreeing}, evenkeel computes kube-scheduler's own message{more}.")
+    if listed.agree < listed.compared:
+        agreeing = f"what kube-scheduler said for {listed.agree:,} of {number_of(listed.compared, 'Pod')}"
+        yield Styled(Look.WARNING, f"evenkeel's arithmetic agrees with {agreeing}; evenkeel explain shows both.")
 
 
 def _group(group: Group, together: bool, options: Sequence[str]) -> Iterator[TextLine]:
@@ -78,19 +76,23 @@ def _group(group: Group, together: bool, options: Sequence[str]) -> Iterator[Tex
     if group.preemption is not None:
         for_each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
         yield f"  {preemption_in_words(group.preemption, group.namespace)}{for_each}"
-    elif group.remedy is not None:
-        alone = "" if together else " (tried with the Pods of this group only)"
-        in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
-        where = "in the Pod, created again" if in_pod else group.remedy.where
-        change = Styled(Look.NAME, group.remedy.change)
-        yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
-        if group.remedy.where == IN_TEMPLATE and not in_pod:
-            yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0], options)}"
-        if made := by_itself(group.remedy):
+    in_pod, rolls_out = group.workload.startswith("Pod "), False
+    alone = "" if together else " (tried with the Pods of this group only)"
+    for remedy, frees in ((group.remedy, group.frees), (group.in_template, group.in_template_frees)):
+        if remedy is None:
+            continue
+        where = "in the Pod, created again" if remedy.where == IN_TEMPLATE and in_pod else remedy.where
+        rolls_out = remedy.where == IN_TEMPLATE and not in_pod
+        yield f"  {where}: ", Styled(Look.NAME, remedy.change), f": {run_then(frees, group.stuck)}{alone}"
+        if made := by_itself(remedy):
             yield f"  {made}"
-        yield from (f"    {command}" for command in group.commands)
-    elif not group.tried:
-        yield f"  no change was tried; to try changes: {asking(group.namespace, group.pods[0], options)}"
+    yield from (f"    {command}" for command in group.commands)
+    more = "for each node, and what else helps"
+    if not group.tried:
+        more = "no change was tried; to try changes"
+    elif rolls_out:
+        more = "the rollout was not simulated; to simulate it"
+    yield f"  {more}: {asking(group.namespace, group.pods[0], options)}"
 
 
 def _next_try(group: Group) -> str:

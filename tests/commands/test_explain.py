@@ -743,7 +743,7 @@ def test_the_command_that_prints_the_other_commands_is_whole(run, asked):
     files = {"policy": POLICY, "new": made, "more": workload("Deployment", name="more")}
     cluster = listed(*NODES, running("a1"), running("b1"), *([] if "-f" in asked else [made]))
     out = explain(run, asked, cluster, **files).out
-    found = re.findall("(?:with kubectl|other changes): evenkeel (explain .*?)(?: --patch| -o json)$", out, re.MULTILINE)
+    found = re.findall("(?:kubectl|changes): evenkeel (explain .*?)(?: --patch| -o json)$", out, re.MULTILINE)
 
     assert found or "-f" in asked
     for command in found:

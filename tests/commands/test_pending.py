@@ -53,7 +53,7 @@ def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pe
     assert "1 more Pod waits: SchedulingGated." in out
     assert "1 more Pod waits: not tried yet." in out
     assert "1 more Pod waits: placed by the scheduler volcano." in out
-    assert "For 2 of 2 Pods, evenkeel computes kube-scheduler's own message." == out.splitlines()[-1]
+    assert "kube-scheduler said" not in out, "of all Pods, the same is computed"
 
 
 def test_the_next_command_reads_the_same_cluster(pending):
@@ -176,7 +176,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pen
 
     assert [
         assumed,
-        "For 0 of 1 Pod, evenkeel computes kube-scheduler's own message; evenkeel explain shows both for each Pod.",
+        "evenkeel's arithmetic agrees with what kube-scheduler said for 0 of 1 Pod; evenkeel explain shows both.",
     ] == (pending("-n shop", cluster=cluster).out.splitlines()[-2:])
     assert assumed in json.loads(pending("-n shop -o json", cluster=cluster).out)["notes"]
     assert assumed not in pending("-n shop --kubernetes-version 1.33", cluster=cluster)[1]

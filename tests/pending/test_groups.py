@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from evenkeel.pending.groups import PASSES, pending
+from evenkeel.pending.text import text
 from evenkeel.placement.subject import of_pod
+from evenkeel.placement.variants import NEW_NODE
 from evenkeel.scheduler.snapshot import from_objects
 from tests.support.build import pod, workload
 from tests.support.claims import claim, storage_class, using, volume
@@ -405,3 +407,15 @@ def test_a_node_more_comes_before_room_that_somebody_has_to_find():
     (group,) = listed([node("n1", cpu="1"), running("n1", cpu="1")], waiting("web-1", cpu="1")).groups
 
     assert "add a node (such as n1)" == group.remedy.change
+
+
+@pytest.mark.parametrize("cordoned", [False, True])
+def test_beside_a_node_more_the_best_change_in_a_template_is_named(cordoned):
+    """Zone b is full, so that the second of two Pods would run on a1, or in zone c without the cordon there."""
+    nodes = [node("a1", "a"), node("b1", "b", cpu="0"), *([node("c1", "c", unschedulable=True)] if cordoned else [])]
+    found = listed([*nodes, running("a1")], waiting("web-2", spread(maxSkew=1), owner="ReplicaSet/web"))
+    (group,) = found.groups
+
+    assert cordoned != any(name.startswith(NEW_NODE) for name in group.remedy.nodes)
+    assert (None if cordoned else "maxSkew: 2 on constraint 0") == (group.in_template and group.in_template.change)
+    assert cordoned or "  template: maxSkew: 2 on constraint 0: it then runs" in text(found, {}).splitlines()
