@@ -12,21 +12,19 @@ from webhook.cli.options import text
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.kubernetes.features import Features
-from webhook.kubernetes.names import ZONE
+from webhook.kubernetes.names import AKS_LABELS, ZONE
 from webhook.policy.scheduler_configuration import unserved
 from webhook.spread.default_constraints import SYSTEM_DEFAULTS
 from webhook.spread.known_taints import FARGATE
-from webhook.spread.nodes import Nodes
+from webhook.spread.nodes import Nodes, union
 
-AKS_LABELS = ("kubernetes.azure.com/cluster", "kubernetes.azure.com/agentpool")  # Nodes of AKS have one, or both.
 AKS_MINOR = 33  # Since then AKS has another default (Azure/AKS#4664).
 AKS_ASSUMED = (
-    f"Assumed, because nodes have labels of AKS: kube-scheduler's default constraint on {ZONE} has maxSkew 1 "
+    f"Assumed, because most nodes have labels of AKS: kube-scheduler's default constraint on {ZONE} has maxSkew 1 "
     "(Azure/AKS#4664), and that on kubernetes.io/hostname is the usual one. If you have set others, give them with "
     "--scheduler-config."
 )
-# AKS publishes only maxSkew of the zone.  A configuration can change that only in a List, with all constraints; a List
-# differs from System where nodes lack a zone, and AKS labels each node with one, or with a fault domain.
+# AKS publishes only maxSkew of the zone, and not how it is set: all else is as with kube-scheduler's own defaults.
 AKS_PROFILE = replace(
     USUAL_PROFILE,
     defaults=tuple([{**item, "maxSkew": 1} if item["topologyKey"] == ZONE else item for item in SYSTEM_DEFAULTS]),
@@ -40,7 +38,7 @@ OPENSHIFT_LABEL = "node.openshift.io/os_id"
 def notes_on_clouds(nodes: Nodes) -> Iterator[str]:
     """Yield what the clouds of these nodes do to Pods besides what a policy says."""
     key, value = FARGATE
-    if any(map(nodes.carrying, AKS_LABELS)):
+    if is_of_aks(nodes):
         yield (
             f"nodes are of AKS: from 1.{AKS_MINOR} on, kube-scheduler's own default on zones is assumed to have "
             "maxSkew 1 (Azure/AKS#4664); with Deployment Safeguards enforced, workloads get a soft constraint on "
@@ -80,4 +78,9 @@ def profiles_in(nodes: Nodes, path: Path | None, profiles: Profiles, features: F
 
 def has_aks_defaults(nodes: Nodes, features: Features) -> bool:
     """Return whether nodes are of AKS, in a version whose default constraints differ from kube-scheduler's own."""
-    return features.minor >= AKS_MINOR and any(map(nodes.carrying, AKS_LABELS))
+    return features.minor >= AKS_MINOR and is_of_aks(nodes)
+
+
+def is_of_aks(nodes: Nodes) -> bool:
+    """Return whether most nodes have labels of AKS; virtual nodes, and those that others attach, have none."""
+    return 2 * union(map(nodes.carrying, AKS_LABELS)).bit_count() > nodes.all.bit_count()

@@ -33,6 +33,7 @@ from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.clusters.selection import Selection
 from evenkeel.explain.as_json import command_json
 from evenkeel.objects.pod_object import read_pod
+from evenkeel.objects.workload_object import read_workload_object
 from evenkeel.placement.inferred_defaults import newest_pods
 from evenkeel.placement.kubectl_commands import commands, reaching
 from evenkeel.placement.node_makers import makers_note
@@ -51,6 +52,7 @@ from evenkeel.simulate.planning import (
     is_simulated,
     moves_any,
     planned_workloads,
+    strategy_error,
     takes,
     unknown_fields,
     wanted,
@@ -163,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
     if unchanged_refs and not steps:  # Steps are simulated also of workloads that the files do not change.
         unchanged_notes = [render.unchanged(len(unchanged_refs))]
         raws = [raw for raw in raws if ObjectRef.of(raw) not in unchanged_refs]
-    left_out = dict(_placed_otherwise(raws, known, kinds))
+    left_out = dict(_left_out(raws, known, kinds, applied_keys))
     gaps += left_out.values()
     raws = [raw for raw in raws if str(ObjectRef.of(raw)) not in left_out]
     if (unchanged_notes or left_out) and not raws:
@@ -248,10 +250,18 @@ class _PlanInputs(NamedTuple):
     applied: Set[ObjectKey]  # the workloads that come from files
 
 
-def _placed_otherwise(raws: Sequence[Raw], known: Known, kinds: Kinds) -> Iterator[tuple[str, str]]:
-    """Yield the workloads whose Pods something else than kube-scheduler places, with what is not judged."""
+def _left_out(raws: Sequence[Raw], known: Known, kinds: Kinds, applied: Set[ObjectKey]) -> Iterator[tuple[str, str]]:
+    """
+    Yield the workloads whose Pods something else than kube-scheduler places, or to which a file gives a strategy that
+    is not known, with what is not judged.
+    """
     newest = newest_pods(map(read_pod, known.pods), known.others)
     for raw in raws:
+        ref = ObjectRef.of(raw)
+        error = strategy_error(read_workload_object(raw), known.features)
+        if error and ref.key in applied:
+            yield str(ref), f"{ref} ({error.removeprefix(f'{ref}: ')})"
+            continue
         for subject in next_replica(raw, known.others, kinds):
             if placer := ignoring_placer(subject, newest, known.snapshot.nodes):
                 yield str(subject.ref), f"{subject.ref} ({ignores_constraints(placer)})"

@@ -70,7 +70,8 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
     yield from _odd_domains(explained, explanation)
     if not constraint.selector.matches(explanation.cycle.pod.labels):
         yield "the selector does not match the Pod itself"
-    if unlabelled := explained.unlabelled.bit_count():
+    # Under kube-scheduler's own defaults such a node takes part, and gets the best score.
+    if (unlabelled := explained.unlabelled.bit_count()) and not explanation.cycle.system_defaults:
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
         yield f"{number_of(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
 

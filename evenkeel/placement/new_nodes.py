@@ -34,13 +34,12 @@ from evenkeel.scheduler.scheduler_nodes import Allocatable, SchedulerNode, Sched
 from evenkeel.scheduler.snapshot import NamedPod
 from evenkeel.scheduler.snapshot_changes import with_pods
 from webhook.kubernetes.labels import Labels
-from webhook.kubernetes.names import HOSTNAME, REGION, TOPOLOGY_LABELS, ZONE
+from webhook.kubernetes.names import AKS_LABELS, HOSTNAME, REGION, TOPOLOGY_LABELS, ZONE
 from webhook.spread.cluster_view import NODE_POOL_LABEL
 from webhook.spread.domains import carrying_every_key
 from webhook.spread.nodes import Nodes, NodeSet, union
 from webhook.spread.taints import UNREACHABLE_KEY
 
-AKS_LABELS = "kubernetes.azure.com/"
 GIB = 1 << 30
 Size = tuple[int, int, tuple[tuple[str, int], ...]]  # CPU in thousandths, GiB of memory, extended resources
 
@@ -82,7 +81,7 @@ def is_fault_domain(nodes: Nodes, zone: str) -> bool:
     zones = nodes.domains(ZONE)
     beginnings: set[str] = set()
     for node in nodes.members(zones.get(zone, 0)):
-        if any(key.startswith(AKS_LABELS) for key in node.labels):
+        if not node.labels.keys().isdisjoint(AKS_LABELS):
             beginnings.add("[a-z0-9]+")
         elif region := node.labels.get(REGION):
             beginnings.add(re.escape(region))

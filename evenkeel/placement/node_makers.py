@@ -9,7 +9,7 @@ from evenkeel.placement.variants import NEW_NODE
 from evenkeel.scheduler.scheduler_nodes import SchedulerNode
 from evenkeel.scheduler.snapshot import Snapshot
 from webhook.findings.wording import first_of
-from webhook.kubernetes.names import ZONE
+from webhook.kubernetes.names import AKS_NODE_POOL, ZONE
 from webhook.spread.cluster_view import CLUSTER_AUTOSCALER, KARPENTER, NODE_POOL_LABEL
 from webhook.spread.known_taints import is_set_by_controller, known_taint
 from webhook.spread.taints import DO_NOT_SCHEDULE, Taint, untolerated_taint
@@ -18,7 +18,7 @@ from webhook.spread.taints import DO_NOT_SCHEDULE, Taint, untolerated_taint
 GROUPS: Mapping[str, str] = {
     "eks.amazonaws.com/nodegroup": "EKS node group",
     "cloud.google.com/gke-nodepool": "GKE node pool",
-    "kubernetes.azure.com/agentpool": "AKS node pool",
+    AKS_NODE_POOL: "AKS node pool",
 }
 MOST_POOLS = 2  # named in a line
 POOLS: Mapping[str, str] = {NODE_POOL_LABEL: "NodePool", **GROUPS}

@@ -320,7 +320,8 @@ def attempt(
     heeded = tuple([constraint for constraint in constraints if profile.heeds(constraint)])
     if subject.claims:
         snapshot = replace(snapshot, storage=with_expected(snapshot.storage or NO_STORAGE, subject.claims))
-    cycle = Cycle(pod, heeded, snapshot, features, source == FROM_SCHEDULER and profile.defaults is None, profile)
+    by_system = source == FROM_SCHEDULER and (profile.defaults is None or profile.assumed != "")
+    cycle = Cycle(pod, heeded, snapshot, features, by_system, profile)
     errors = [*reader.errors, *_errors(subject, pod.labels, features)]
     located = (error._replace(path=(*subject.path, *error.path)) for error in errors)
     return Attempt(cycle, source, tuple(dict.fromkeys(map(in_one_line, located))))

@@ -281,7 +281,7 @@ def unknown_fields(raw: Raw, features: Features) -> Iterator[str]:
     workload = read_workload_object(raw)
     ref, spec = workload.ref, workload.spec
     fields = [*_other_fields(FIELDS[ref.kind].split(), spec, "spec.")]
-    if _strategy_error(workload, features):
+    if strategy_error(workload, features):
         fields.append("spec.strategy.type" if ref.kind == DEPLOYMENT else "spec.updateStrategy.type")
     if ref.kind == STATEFUL and spec.get("podManagementPolicy") not in POD_MANAGEMENT_POLICIES:
         fields.append("spec.podManagementPolicy")
@@ -299,7 +299,7 @@ def _other_fields(known: Sequence[str], raw: Raw, path: str) -> Iterator[str]:
             yield f"{path}{name}"
 
 
-def _strategy_error(workload: WorkloadObject, features: Features) -> str:
+def strategy_error(workload: WorkloadObject, features: Features) -> str:
     """Return what is wrong with a strategy that Kubernetes of this version does not have; "" if nothing."""
     known = strategies(workload.ref.kind, features)
     written = as_mapping(workload.spec.get(known.field)).get("type") if known is not None else None
@@ -502,7 +502,7 @@ def _named_at_start(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     workload, kind = controllers.workload, controllers.ref.kind
     replicas = _replicas(workload)
     # A controller that does not know the strategy replaces no Pods.
-    unknown = bool(_strategy_error(workload, controllers.cluster.features))
+    unknown = bool(strategy_error(workload, controllers.cluster.features))
     if kind == STATEFUL:
         of_revisions = tuple(SetFound(maker, replicas) for maker in makers)
         update = workload.stateful_set_update
@@ -550,7 +550,7 @@ def _unable_to_roll_out(workload: WorkloadObject, features: Features) -> str | N
         return f"{nothing}the template of {ref} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
     if ref.kind not in ROLLING:
         return f"{nothing}{ref} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
-    if error := _strategy_error(workload, features):
+    if error := strategy_error(workload, features):
         return f"{error}; change it"
     if workload.paused:
         return f"{nothing}{ref} is paused; kubectl rollout resume lets it begin"
@@ -563,7 +563,7 @@ def _unable_to_roll_out(workload: WorkloadObject, features: Features) -> str | N
 
 def _notes_on_rollouts(workload: WorkloadObject, features: Features) -> Iterator[str]:
     """Yield notes on what stops a rollout."""
-    if error := _strategy_error(workload, features):
+    if error := strategy_error(workload, features):
         yield f"{error}: no change of its template is rolled out."
     if workload.paused:
         yield f"{workload.ref} is paused: no change of its template is rolled out."

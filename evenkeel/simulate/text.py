@@ -178,7 +178,10 @@ def _footer(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
 
 def gaps_in_words(not_judged: Sequence[str]) -> Iterator[str]:
     """Yield what is not simulated, and what may come of that."""
-    if about_nodes := [gap for gap in not_judged if gap != DISRUPTION_BUDGETS]:
+    workloads = [gap for gap in not_judged if "/" in gap or gap.startswith("rollouts of the kind ")]
+    if workloads:
+        yield f"Not simulated: {', '.join(workloads)}. Where their Pods would be is not known."
+    if about_nodes := [gap for gap in not_judged if gap not in (DISRUPTION_BUDGETS, *workloads)]:
         yield f"Not simulated: {', '.join(about_nodes)}. They may refuse more nodes, or prefer other nodes."
     if DISRUPTION_BUDGETS in not_judged:
         yield f"Not simulated: {DISRUPTION_BUDGETS}. They may block a drain, or change which Pods preemption evicts."

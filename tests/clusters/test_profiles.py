@@ -23,7 +23,8 @@ def nodes(*labels):
     ("labels", "minor", "profiles"),
     [
         (["kubernetes.azure.com/cluster"], 33, OF_AKS),
-        (["karpenter.sh/nodepool", "kubernetes.azure.com/agentpool"], 37, OF_AKS),
+        (["karpenter.sh/nodepool", "kubernetes.azure.com/agentpool", "kubernetes.azure.com/cluster"], 37, OF_AKS),
+        (["type", HOSTNAME, "kubernetes.azure.com/cluster"], 37, USUAL_PROFILES),
         (["kubernetes.azure.com/cluster"], 32, USUAL_PROFILES),
         (["cloud.google.com/gke-nodepool"], 37, USUAL_PROFILES),
         ([], 37, USUAL_PROFILES),
@@ -41,7 +42,7 @@ def test_a_file_is_believed():
 
 def test_only_the_skew_of_zones_is_another_on_aks():
     assert {HOSTNAME: 3, ZONE: 1} == {item["topologyKey"]: item["maxSkew"] for item in AKS_PROFILE.defaults}
-    assert AKS_PROFILE.assumed.startswith("Assumed, because nodes have labels of AKS: kube-scheduler's default")
+    assert AKS_PROFILE.assumed.startswith("Assumed, because most nodes have labels of AKS: kube-scheduler's default")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ OF_AKS = {"labels": {"kubernetes.azure.com/cluster": "MC_a"}}
 ON_AKS = [node("a1", "a", **OF_AKS), node("b1", "b", **OF_AKS)]
 BARE = workload("Deployment", name="web", namespace="shop")
 SELECTED = (BARE, service())
-ASSUMED = "Assumed, because nodes have labels of AKS"
+ASSUMED = "Assumed, because most nodes have labels of AKS"
 # A command, and the member of its JSON that has its notes.
 COMMANDS = {
     "explain deployment/web": "remarks",
@@ -67,6 +67,28 @@ def test_defaults_on_aks_spread_more_evenly_over_zones(ask):
         version: {constraint["topologyKey"]: constraint["maxSkew"] for constraint in answer["constraints"]}
         for version, answer in by_version.items()
     }
+
+
+def test_only_max_skew_differs_on_aks_for_a_node_without_a_zone(ask):
+    unzoned = node("n2", **OF_AKS)
+    bound = pod(name="web-1", namespace="shop", spec={"nodeName": "n2", "containers": requesting()})
+    cluster = [*ON_AKS, unzoned, *SELECTED, bound]
+    answers = [
+        json.loads(ask("explain deployment/web", *cluster, options=f"--kubernetes-version {version} -o json").out)
+        for version in ("1.32", "1.34")
+    ]
+    in_text = ask("explain deployment/web", *cluster, options="--kubernetes-version 1.34").out
+
+    pods = [{c["topologyKey"]: c["domains"] for c in answer["constraints"]}[HOSTNAME] for answer in answers]
+    assert pods[0] == pods[1]
+    assert ZONE not in unzoned["metadata"]["labels"]
+    assert "least preferred" not in in_text
+
+
+def test_one_node_of_aks_is_no_cluster_of_aks(ask):
+    cluster = [ON_AKS[0], node("b1", "b"), node("c1", "c"), *SELECTED]
+
+    assert ASSUMED not in ask("explain deployment/web", *cluster, options="--kubernetes-version 1.34").out
 
 
 def test_pending_assumes_the_same_of_aks(ask):
@@ -295,3 +317,15 @@ def test_what_tells_of_kueue_and_fargate_is_in_a_dump(run, api):
 
     answers = [run(f"explain {name} -n shop --cluster d.jsonl.gz -o json").out for name in ("pod/web-2", "pod/web-1")]
     assert [[KUEUE], [f"placement by {EKS}"]] == [json.loads(out)["notJudged"] for out in answers]
+
+
+@pytest.mark.parametrize("strategy", ["recreate", "Canary", 5])
+def test_a_file_with_a_strategy_that_is_not_known_is_not_simulated(run, strategy):
+    made = web()
+    made["spec"]["strategy"] = {"type": strategy}
+    cluster = {"apiVersion": "v1", "kind": "List", "items": OF_EKS}
+    done = run("simulate -f m.yaml --cluster dump -o json", **{"m.yaml": made, "dump": cluster})
+    answer = json.loads(done.out)
+
+    assert ([], 1) == (answer["steps"], len(answer["notJudged"]))
+    assert answer["notJudged"][0].startswith("Deployment shop/web (spec.strategy.type: found ")

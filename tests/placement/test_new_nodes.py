@@ -207,7 +207,7 @@ def test_azure_has_fault_domains_in_place_of_zones(zones, faults):
 
 @pytest.mark.parametrize(("zones", "faults"), [(("0", "1", "eastus-1"), ["0", "1"]), (("0", "1", "2"), [])])
 def test_nodes_of_aks_tell_fault_domains_from_zones_whatever_their_region(zones, faults):
-    aks = {"kubernetes.azure.com/mode": "system"}
+    aks = {"kubernetes.azure.com/agentpool": "system"}
     cycle = attempted(*(node(f"n{zone}", zone, labels=aks) for zone in zones), constraints=[spread()])
 
     assert faults == [zone for zone in zones if is_fault_domain(cycle.snapshot.nodes, zone)]

@@ -515,13 +515,22 @@ def test_a_range_where_runs_differ():
 
 
 def test_ties_what_is_not_simulated_and_notes_are_said_below():
-    found = lines(*one(EVEN, "scale=4", minor=37, not_judged=("volumes", "PodDisruptionBudgets"), notes=("A note.",)))
+    found = lines(
+        *one(
+            EVEN,
+            "scale=4",
+            minor=37,
+            not_judged=("volumes", "PodDisruptionBudgets", "Deployment shop/kue (why)", "Rollout shop/api"),
+            notes=("A note.",),
+        )
+    )
 
     assert [
         "A note.",
+        "Not simulated: Deployment shop/kue (why), Rollout shop/api. Where their Pods would be is not known.",
         "Not simulated: volumes. They may refuse more nodes, or prefer other nodes.",
         "Not simulated: PodDisruptionBudgets. They may block a drain, or change which Pods preemption evicts.",
-    ] == found[-6:-3]
+    ] == found[-7:-3]
     assert found[-2].endswith("kube-scheduler mostly takes the first that it looks at.")
 
 

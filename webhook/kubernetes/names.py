@@ -33,6 +33,8 @@ KUEUE_TOPOLOGY_GATE, KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/topology", "kueue.x-k8s
 KUEUE_TOPOLOGY_ANNOTATIONS = frozenset(
     f"kueue.x-k8s.io/podset-{kind}-topology" for kind in ("required", "preferred", "unconstrained", "slice-required")
 )
+AKS_NODE_POOL = "kubernetes.azure.com/agentpool"
+AKS_LABELS = ("kubernetes.azure.com/cluster", AKS_NODE_POOL)  # Nodes of AKS have one, or both.
 SCHEDULER_CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 TEMPLATE_HASH = "pod-template-hash"  # the label that tells the Pods of a Deployment's ReplicaSets apart
 REVISION_HASH = "controller-revision-hash"  # the label that tells revisions of a StatefulSet or DaemonSet apart
