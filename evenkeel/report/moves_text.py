@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from evenkeel.placement.kubectl_commands import Command, deleting
 from evenkeel.report.inventory import LiveWorkload
@@ -43,11 +43,20 @@ def lines(live: LiveWorkload, way: WayBack, options: Sequence[str] = ()) -> Iter
 
     `options`: of kubectl, that say which cluster it is in.
     """
-    for i, move in enumerate(way.moves, 1):
+    for move in way.moves:
         where = f"{domain_word(move.key)} {move.domain} to {_or(move.to_domains)}"
         yield f"{delete_command(live, move, options)}  # {where}, skew {move.skew_before:,} to {move.skew_after:,}"
-        if i < len(way.moves):
-            yield from wait_commands(live, move, options)
+        yield from wait_commands(live, move, options)
+
+
+def heading(ways: Iterable[WayBack]) -> str:
+    """Return how to use the commands, if there are any: each way is found with all other workloads as they are now."""
+    if not any(way.moves for way in ways):
+        return "The way back to even:"
+    return (
+        "The way back to even. Run the commands of one workload, one after the other, and stop if one fails. Then "
+        "report again before those of another:"
+    )
 
 
 def title(live: LiveWorkload, way: WayBack) -> str:
@@ -87,8 +96,8 @@ _WORDS: Mapping[str, Callable[[Hindrance], str]] = {
     moves.TOO_FEW_DOMAINS: lambda found: f"{found.key} has fewer domains than minDomains, so their fewest Pods are 0",
     moves.OTHER_PODS: lambda found: f"the fullest domains of {found.key} have no Pods of its own",
     moves.BUDGET: lambda found: f"PodDisruptionBudgets allow no eviction of {found.pod} ({found.detail})",
-    moves.ROOM: lambda found: f"{_emptiest(found)} lacks room for {found.pod}: {found.detail}",
-    moves.CLAIM: lambda found: f"no node in {_emptiest(found)} reaches {found.detail}, the claims of {found.pod}",
+    moves.ROOM: lambda found: f"{_emptiest(found)} has too little room for {found.pod}: {found.detail}",
+    moves.CLAIM: lambda found: f"no node in {_emptiest(found)} reaches what {found.pod} claims: {found.detail}",
     moves.CONSTRAINT: lambda found: (
         f"the constraint on {found.detail} keeps {found.pod} out of {_emptiest(found)}"
         if found.domains

@@ -361,7 +361,7 @@ def _ways_back(workloads: Sequence[ReportedWorkload], report: Report) -> Iterato
     """Yield for each workload beyond maxSkew the Pods to delete, as commands for a shell."""
     if not report.ways_back:
         return
-    yield Styled(Look.NAME, "The way back to even. Run one command after the other, and stop if one fails:")
+    yield Styled(Look.NAME, moves_text.heading(report.ways_back.values()))
     yield ""
     for workload in workloads:
         if (way := report.ways_back.get(key_of(workload.live))) is not None:

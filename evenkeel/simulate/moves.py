@@ -114,7 +114,7 @@ def way_back(begin: Begin, name: str, neighbours: Sequence[Neighbour] = (), runs
     workload = simulated.workloads[name]
     if waits := workload.maker.of_class.waits:
         return WayBack(hindrance=Hindrance(NOT_SIMULATED, detail=waits))
-    if workload.old:
+    if any(pod.active and workload.is_outdated(pod) for pod in workload.pods):
         return WayBack(hindrance=Hindrance(UNDER_WAY))
     simulated.state.framework(workload.maker.of_class)  # What all runs share is computed before the first begins.
     search = _Search(begin, name, neighbours, runs, frozenset(pod.serial for pod in workload.pods))
@@ -280,11 +280,10 @@ class _Trial:
                 yield from sorted(first_of_kind.values(), key=lambda pod: (pod.ready, -crowd(pod)))
 
     def _in_order(self) -> Sequence[Pod]:
-        """Return the Pods that would be made again as they are, in the order in which the controller deletes them."""
+        """Return the Pods in the order in which the controller deletes them."""
         pods = [pod for pod in self.workload.pods if pod.active]
         if isinstance(self.workload, StatefulSet):
-            unchanged = [pod for pod in pods if not self.workload.is_outdated(pod)]
-            return sorted(unchanged, key=lambda pod: -pod.ordinal)
+            return sorted(pods, key=lambda pod: -pod.ordinal)
         return to_delete(pods, pods, len(pods), self.state.now)
 
     def delete(self, serial: int) -> None:
@@ -304,7 +303,7 @@ class _Trial:
         if blocking := refusing(pod, simulated.budgets, simulated.replicas, state):
             statuses = [budget.status(simulated.replicas, state) for budget in blocking]
             detail = ", ".join(
-                f"{status.name}: {status.healthy:,} of {status.desired:,} healthy" for status in statuses
+                f"{status.name}: {status.healthy:,} healthy, {status.desired:,} required" for status in statuses
             )
             return Hindrance(BUDGET, key=self.key(i), detail=detail)
         before, others_before, running = self.to_move, self._to_move_of_neighbours(), self._running()
@@ -373,7 +372,7 @@ def _detail(refusal: Refusal, wanted: NodeSet, framework: Framework, feasibility
             for usage in (framework.usage_of(node.name),)
         ]
         lack, node = min(lacks, key=lambda entry: (share(entry[0], entry[1].allocatable), entry[1].name))
-        return f"{in_words(lack)} on {node.name}"
+        return f"{node.name} lacks {in_words(lack)}"
     if reason == CLAIM:
         return ", ".join(volume.claim for volume in cycle.pod.mounts.claims)
     if reason == CONSTRAINT:

@@ -98,8 +98,8 @@ class Uneven:
         said = before["moves"]
         if said is None or said["reason"] in (NOT_SIMULATED, UNDER_WAY):
             return None
-        for i, step in enumerate(said["steps"]):
-            self.carry_out(step, last=i == len(said["steps"]) - 1)
+        for step in said["steps"]:
+            self.carry_out(step)
         self.site.settle()
         after = self.report()
         outcome, skews = Outcome(str(self.site), said), excess(after)
@@ -112,17 +112,16 @@ class Uneven:
             return outcome._replace(missed=f"by chance skews are beyond maxSkew by {better}" if better else "")
         return outcome
 
-    def carry_out(self, step: dict, *, last: bool) -> None:
+    def carry_out(self, step: dict) -> None:
         """Run the commands of a step; the budget allows an eviction, and the new Pod is ready when they end."""
         here = self.site
         ready_before = sum(map(ready, self.replicas()))
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": step["pod"]}}
         here.api.call("POST", f"{here.path('api/v1', 'pods', step['pod'], 'eviction')}?dryRun=All", eviction)
-        for command in (step["delete"], *([] if last else step["wait"])):
+        for command in (step["delete"], *step["wait"]):
             done = self.plane.kubectl(*shlex.split(command)[1:])
             assert 0 == done.code, (command, done.stderr)
-        if not last:
-            assert ready_before == sum(map(ready, self.replicas())), step
+        assert ready_before == sum(map(ready, self.replicas())), step
 
     def replicas(self) -> list[dict]:
         return [one for one in self.site.everyone() if replica(one) and not deleted(one)]

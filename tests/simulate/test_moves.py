@@ -145,7 +145,7 @@ def claimed(on, *extra):
 
 
 HINDRANCES = {
-    "a budget": ([*nodes(), *web(UNEVEN), budget(minAvailable=3)], BUDGET, "shop/web: 3 of 3 healthy"),
+    "a budget": ([*nodes(), *web(UNEVEN), budget(minAvailable=3)], BUDGET, "shop/web: 3 healthy, 3 required"),
     "two budgets": (
         [
             *nodes(),
@@ -154,12 +154,12 @@ HINDRANCES = {
             {**budget(maxUnavailable=1), "metadata": {"name": "x", "namespace": "shop"}},
         ],
         BUDGET,
-        "shop/web: 3 of 2 healthy, shop/x: 3 of 2 healthy",
+        "shop/web: 3 healthy, 2 required, shop/x: 3 healthy, 2 required",
     ),
     "no room": (
         [*nodes("a=2 b=1"), *nodes("c=2", cpu="100m"), *web(UNEVEN, containers=requesting("500m"))],
         ROOM,
-        "400m of cpu on c1",
+        "c1 lacks 400m of cpu",
     ),
     "another constraint": (
         [*nodes("a=3 b=1"), *web("a1 a2 a3 b1", constraint(), constraint(topologyKey=HOSTNAME))],
@@ -188,6 +188,11 @@ HINDRANCES = {
     ),
     "a claim": ([*nodes(), *claimed(["a1", "a2", "b1"])], CLAIM, "data-web-1"),
     "a cordon": ([*nodes("a=2 b=1"), *nodes("c=1", unschedulable=True), *web(UNEVEN)], CLOSED, "cordoned"),
+    "Pods of the old template": (
+        [*nodes(), *updating(on=[("a1", "old"), ("a2", "old")], updateStrategy={"type": "OnDelete"})],
+        UNDER_WAY,
+        "",
+    ),
     "a rollout": ([*nodes(), *updating(on=[("a1", "old"), ("a2", "new")])], UNDER_WAY, ""),
     "minDomains": ([*nodes("a=2 b=2"), *web("a1 a2 b1 b2", constraint(minDomains=3))], TOO_FEW_DOMAINS, ""),
     "a neighbour": (
@@ -222,7 +227,7 @@ def test_there_may_be_moves_and_yet_no_way_to_even():
     on = "a1 a2 a3 a1 a2 b1"
     found = way(*nodes("a=3 b=2"), *nodes("c=1", cpu="700m"), *web(on, containers=requesting("500m")))
 
-    assert ((("a>c",)), ROOM, "300m of cpu on c1") == (
+    assert ((("a>c",)), ROOM, "c1 lacks 300m of cpu") == (
         tuple(routes(found))[:1],
         found.hindrance.reason,
         found.hindrance.detail,
@@ -251,7 +256,7 @@ def test_a_budget_is_asked_before_each_move():
     replicas = web(on)
     unready(replicas[-1])
     blocked = way(*nodes(), *replicas, budget(maxUnavailable=1)).hindrance
-    assert (BUDGET, "shop/web: 4 of 4 healthy") == (blocked.reason, blocked.detail)
+    assert (BUDGET, "shop/web: 4 healthy, 4 required") == (blocked.reason, blocked.detail)
 
 
 @pytest.mark.parametrize(
