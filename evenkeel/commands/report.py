@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shlex import join
 from typing import NamedTuple
 
 from evenkeel.clusters import known_cluster, reading, selection, sources
@@ -147,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.output == output.JSON:
         print(dumped(render.as_json(report, titles, (*notes, *filter(None, [no_workload])), shown)))
     else:
-        print(render.text(report, titles, shown, style_of(args.color), no_workload))
+        print(render.text(report, titles, shown, style_of(args.color), no_workload, _asking_for_moves(args)))
     if known.without_nodes:
         raise UsageError(known.without_nodes)
     return _exit_code(report, args.fail_on)
@@ -206,6 +207,13 @@ def _read_report(
         ways = _ways_back(report, known, policies, profiles)
         report = report._replace(ways_back=ways, kubectl_options=sources.kubectl_options(args))
     return ReportOfCluster(report, known, inventory, profiles, "" if workloads else none_found)
+
+
+def _asking_for_moves(args: argparse.Namespace) -> str:
+    """Return the command that reports the same workloads, with the way back of each."""
+    chosen = [*args.object, *(["-A"] if args.all_namespaces else [])]
+    given = sources.repeated(args, "namespace", "selector", "policy", "compare")
+    return join(["evenkeel", "report", *chosen, "--moves", *given])
 
 
 def _ways_back(report: Report, known: Known, policies: Policies, profiles: Profiles) -> dict[ObjectKey, WayBack]:

@@ -218,7 +218,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     is_small = plan.touched <= PODS_IN_ALL_RUNS // RUNS
     ways_back = [
-        WayBackResult(f"{ref.kind}/{ref.name}", ref.group, ref.namespace, ranged(numbers))
+        WayBackResult(f"{ref.kind}/{ref.name}", ref.group, ref.namespace, ranged(numbers), _naming_moves(args, ref))
         for ref, numbers in (deletions_after(planned, args.seed, outcomes) if is_small else ())
     ]
     simulation = Simulation(
@@ -331,6 +331,13 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey
     target = [word for name in files for word in ("-f", name)] or [ref.in_kubectl]
     given_options = sources.repeated(args, *(() if ref.kind == "Pod" else ("policy",)))
     return join(["evenkeel", "explain", *target, "-n", ref.namespace, *given_options])
+
+
+def _naming_moves(args: argparse.Namespace, ref: ObjectRef) -> str:
+    """Return the command that names the Pods to delete in the cluster itself, once the steps are done."""
+    in_cluster = argparse.Namespace(**{**vars(args), "cluster": options.LIVE, "kubernetes_version": None})
+    given_options = sources.repeated(in_cluster, "policy")
+    return join(["evenkeel", "report", ref.in_kubectl, "-n", ref.namespace, "--moves", *given_options])
 
 
 def _waits(simulation: Simulation, named: bool) -> bool:

@@ -62,11 +62,18 @@ class Shown(NamedTuple):
 ALL = Shown()
 
 
-def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCOLOURED, no_workload: str = "") -> str:
+def text(
+    report: Report,
+    titles: Titles,
+    shown: Shown = ALL,
+    style: Style = UNCOLOURED,
+    no_workload: str = "",
+    asking_for_moves: str = "",
+) -> str:
     """
     Render a report for a person: first what a policy would do, then the spread, and the sums last.
 
-    `no_workload`: why it has none.
+    `no_workload`: why it has none.  `asking_for_moves`: the command that says which Pods to delete.
     """
     if no_workload:
         return style.lines([no_workload])
@@ -81,7 +88,10 @@ def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCO
         if workloads:
             lines += [*_spreads(workloads, titles), ""]
         lines += _ways_back(workloads, report)
-    return style.lines([*lines, *_sums(report, titles)])
+    lines += _sums(report, titles)
+    if asking_for_moves and report.summary.uneven and report.ways_back is None:
+        lines.append(f"For the Pods to delete until they are even again: {asking_for_moves}")
+    return style.lines(lines)
 
 
 # What the policy would do

@@ -235,9 +235,10 @@ class CureResult(OfWorkload, frozen=True):
 
 
 class WayBackResult(OfWorkload, frozen=True):
-    """How many deletions bring a workload back to even after the last step."""
+    """How many deletions bring a workload back to even after the last step, and what names them then."""
 
     deletions: Range
+    command: str  # on the cluster as it is after the steps
 
 
 NOTHING = StepResult("", (), Sum("", NONE, NONE, NONE, NONE, NONE), (), (), (), {})

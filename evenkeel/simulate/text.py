@@ -38,7 +38,7 @@ from evenkeel.simulate.results import (
 from evenkeel.simulate.run import Plan
 from evenkeel.simulate.step import DRAIN, OF_NODES, TAINT, Step
 from evenkeel.terminal.style import UNCOLOURED, Look, Style, Styled, TextLine, columns, restyled
-from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, range_of, shown_name
+from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, shown_name
 
 BAR_WIDTH = 40  # characters of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
@@ -149,9 +149,8 @@ def _cures(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
 def _ways_back(simulation: Simulation) -> Iterator[TextLine]:
     """Yield which workloads, uneven after the last step, a few deletions bring back."""
     for way in simulation.ways_back:
-        number = range_of(way.deletions.least, way.deletions.most)
-        deletions = "1 deletion" if way.deletions == ONE else f"{number} deletions"
-        yield f"Where {way} is then beyond maxSkew, report --moves brings it back with {deletions}."
+        bring = _counted(way.deletions, "deletion brings", "deletions bring")
+        yield f"Where {way} is then beyond maxSkew, {bring} it back. After the steps, to name the Pods: {way.command}"
     if simulation.ways_back:
         yield ""
 

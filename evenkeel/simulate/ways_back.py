@@ -24,8 +24,9 @@ from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.references import ObjectRef, owner_of
 
 SEED = 1
-MOST_ENDS, RUNS_AFTER = 3, 5  # runs after whose end deletions are tried, and in how many runs each
+MOST_ENDS, RUNS_AFTER = 3, 5  # layouts in which deletions are tried, and in how many runs each
 Way = tuple[ObjectRef, WayBack]
+Layout = tuple[tuple[int, ...], ...]  # of each constraint, the Pods in each domain, the most first
 
 
 def ways_back(
@@ -60,12 +61,18 @@ def deletions_after(
     """
     Yield the named workloads that the steps leave uneven, and that deletions bring back to even.
 
-    With each comes how many deletions that takes, in some of the runs that end so; `outcomes` has those of each run.
+    With each comes how many deletions that takes, in a run of each of its layouts that are most frequent; `outcomes`
+    has those of each run.
     """
     plan, neighbours = planned.plan, _Neighbours(planned.makers)
     for named in plan.named:
         ref, numbers = plan.workloads[named.name].ref, list[int]()
-        ends = [i for i, of_run in enumerate(outcomes) if _is_uneven(of_run[-1].workloads[named.name])][:MOST_ENDS]
+        by_layout = dict[Layout, list[int]]()
+        for i, of_run in enumerate(outcomes):
+            outcome = of_run[-1].workloads[named.name]
+            if _is_uneven(outcome):
+                by_layout.setdefault(_layout(outcome), []).append(i)
+        ends = [runs[0] for runs in sorted(by_layout.values(), key=len, reverse=True)[:MOST_ENDS]]
         for end in ends if ref.kind not in (DAEMON_SET, JOB) else ():
             way = way_back(beginning(plan, seed, end), named.name, neighbours.of(named, ref), RUNS_AFTER)
             if way.hindrance is not None:
@@ -73,6 +80,10 @@ def deletions_after(
             numbers.append(len(way.moves))
         if numbers and len(numbers) == len(ends) and all(numbers):
             yield ref, numbers
+
+
+def _layout(outcome: WorkloadOutcome) -> Layout:
+    return tuple([tuple(sorted(constraint.domains.values(), reverse=True)) for constraint in outcome.constraints])
 
 
 def _is_uneven(outcome: WorkloadOutcome) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -68,6 +69,16 @@ def test_moves_are_those_of_the_workloads_beyond_max_skew(report, monkeypatch):
     assert "kubectl delete" not in report("deploy/web -n shop", UNEVEN).out
     monkeypatch.setattr("evenkeel.simulate.moves.SimulatedRun", None)
     assert "kubectl delete" not in report("-A --moves", [*ZONES, *far]).out, "nothing is simulated"
+
+
+@pytest.mark.parametrize("options", ["-A", "deploy web -n shop", "-l team!=x --policy p --kubernetes-version 1.34"])
+def test_where_workloads_are_uneven_the_command_that_names_the_pods_is_said(report, run, options):
+    out = report(options, UNEVEN, p=POLICY).out
+    (command,) = re.findall("^For the Pods to delete .*: evenkeel (report .*)$", out, re.MULTILINE)
+
+    assert "kubectl delete pod web-1-" in run(command.replace("'", "")).out
+    assert "evenkeel report" not in report(f"{options} --moves", UNEVEN, p=POLICY).out
+    assert "evenkeel report" not in report(options, p=POLICY).out, "they are even"
 
 
 def test_moves_are_said_not_to_heed_budgets_that_are_not_known(report):

@@ -77,8 +77,13 @@ def test_report_moves_brings_a_workload_back_after_a_scale_down_but_not_onto_a_d
 
     (way,) = found["waysBack"]
     assert ("Deployment/web", {"least": 1, "mostLikely": 1, "most": 1}) == (way["workload"], way["deletions"])
-    line = "Where Deployment shop/web is then beyond maxSkew, report --moves brings it back with 1 deletion."
-    assert line in simulate("deployment/web -n shop scale=3", cluster).out.splitlines()
+    command = "evenkeel report deployment.apps/web -n shop --moves"
+    where = "Where Deployment shop/web is then beyond maxSkew, 1 deletion brings it back."
+    printed = simulate("deployment/web -n shop scale=3", cluster).out
+    assert f"{where} After the steps, to name the Pods: {command}" in printed.splitlines()
+    options = "--policy p --kubernetes-version 1.34"
+    in_cluster = simulate(f"deployment/web -n shop scale=3 {options}", cluster, p=POLICY).out
+    assert f"{command} --policy p\n" in in_cluster, "which has the version of the cluster itself"
     assert [] == json.loads(simulate("deployment/web -n shop drain=a1 -o json", cluster).out)["waysBack"]
     assert [] == json.loads(simulate("deployment/web -n shop scale=9 -o json", cluster).out)["waysBack"]
 
