@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from evenkeel.catalogue import markdown as catalogue
-from evenkeel.clusters.reduction import only_read
 from evenkeel.report import skew_metrics
 from tests import outputs
 from tests.generate import chart, concepts, exits, growth, metrics, tutorial, versions
@@ -15,9 +14,7 @@ from tests.generate.commands import output
 from tests.generate.markdown import table
 from tests.support import ROOT
 from tests.support.monitoring import described
-from tests.support.planted import kept, planted
 from webhook.cluster.listed_resources import LISTED_RESOURCES
-from webhook.cluster.read_fields import CONDITIONS, KEPT_ANNOTATIONS, KEPT_METADATA, OBJECT_FIELDS, TEMPLATE_FIELDS
 from webhook.cluster.watched_resources import WATCHED, Watched
 from webhook.server.settings import SETTINGS
 
@@ -89,34 +86,6 @@ def _purposes(resources: Iterable[Watched]) -> str:
     return table(("kinds", "what they are read for"), ((", ".join(names), purpose) for purpose, names in kinds.items()))
 
 
-def dumped() -> str:
-    """The table of what is in a dump, by kind, besides metadata."""
-    return table(("kind", "what is in it"), ((one.kind, ", ".join(fields_of(one)) or "–") for one in LISTED_RESOURCES))
-
-
-def fields_of(one: Watched) -> list[str]:
-    """The fields that are kept of a kind, without what stands below them; a template has the spec of a Pod."""
-    paths = (re.sub(r"\[\].*", "", path) for path in kept(only_read(planted(*one.gvk))))
-    parts = {tuple(path.split(".")[:2]) for path in paths} - {("spec",), ("status",), ("status", "conditions")}
-    return [f"`{'.'.join(part)}`" for part in sorted(parts) if part[0] not in ("apiVersion", "kind", "metadata")]
-
-
-def dumped_parts() -> str:
-    """The tables of what is kept of the parts that several kinds have."""
-    spec, status = OBJECT_FIELDS["spec"], OBJECT_FIELDS["status"]
-    parts = {
-        "`metadata`": KEPT_METADATA,
-        "its annotations": KEPT_ANNOTATIONS,
-        "a container": spec["containers"][0],
-        "a container's status": status["containerStatuses"][0],
-        f"a condition, of the types {', '.join(f'`{name}`' for name in CONDITIONS)} only": status["conditions"][0],
-        "a Pod template": TEMPLATE_FIELDS["spec"],
-    }
-    rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in parts.items())
-    more = "Of a Namespace, the dump also has annotations named `team`, `owner` or `contact`, with any prefix."
-    return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
-
-
 def endings() -> str:
     """The table of how steps end, of docs/concepts.md."""
     return table(("step", "Pods per zone, the fullest first"), concepts.endings())
@@ -133,8 +102,6 @@ TABLES = {
         "endings": endings,
         "settings": settings,
         "rights": rights,
-        "dumped": dumped,
-        "dumped_parts": dumped_parts,
         "exits": exits.table,
         "viewer": viewer,
         "skew": skew,

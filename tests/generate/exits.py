@@ -17,8 +17,11 @@ def codes(description: str) -> dict[str, str]:
 
 
 def table() -> str:
-    """A row for each command, and for each action of a command that has some."""
+    """A row for each command or action that may exit with 1."""
     rows = {name: codes(found.description or "") for name, found in commands()}
-    left = [name for name in rows if not any(other.startswith(f"{name} ") for other in rows)]
-    lines = (f"| `evenkeel {name}` | {' | '.join(rows[name].get(code, '') for code in '012')} |" for name in left)
+    lines = (
+        f"| `evenkeel {name}` | {' | '.join(meaning.get(code, '') for code in '012')} |"
+        for name, meaning in rows.items()
+        if "1" in meaning
+    )
     return "\n".join((HEAD, *lines, ""))

@@ -10,18 +10,19 @@ from tests.house.cited_tests import cited_tests, is_test
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "comparison.md").read_text("utf-8")
+SOURCES = (ROOT / "tests" / "house" / "comparison.md").read_text("utf-8")
 TABLES = ("When an object is applied", "In CI", "When Pods are placed, and later")
 
 
-def rows(title: str) -> list[list[str]]:
+def rows(title: str, page: str = PAGE) -> list[list[str]]:
     """The cells of the table in the section of this title, without its head."""
-    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    section = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" |")] for line in lines[2:]]
 
 
 VERSIONS = {cells[0]: cells[1:] for cells in rows("Versions")}
-GROUNDS = {cells[0]: cells[1:] for cells in rows("Tests and sources")}
+GROUNDS = {cells[0]: cells[1:] for cells in rows("Rows", SOURCES)}
 NEEDS = {cells[0]: cells[1:] for title in TABLES for cells in rows(title)}
 
 

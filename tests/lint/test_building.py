@@ -216,4 +216,4 @@ def test_a_program_asks_for_nothing(programs):
 
 
 def test_how_long_a_build_may_take_is_documented():
-    assert f"takes more than {building.BUILD_SECONDS} seconds" in (ROOT / "docs" / "lint-input.md").read_text()
+    assert f"takes more than {building.BUILD_SECONDS} seconds" in (ROOT / "docs" / "lint.md").read_text()

@@ -26,7 +26,7 @@ def test_the_folders_of_a_file(file, folders):
 
 
 def test_the_documentation_names_them():
-    lines = (ROOT / "docs" / "lint-input.md").read_text("utf-8").splitlines()
+    lines = (ROOT / "docs" / "lint.md").read_text("utf-8").splitlines()
     line = next(line for line in lines if line.startswith("| a folder named"))
 
     assert FIXTURE_FOLDERS == set(re.findall("`([^`]+)`", line))

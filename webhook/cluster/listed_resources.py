@@ -1,7 +1,7 @@
 """
 The kinds that commands list in a cluster: all that is watched, and the rest of what has Pods, scales or disrupts them.
 
-The RBAC for people, the table in docs/dump.md and the order of a dump are made from LISTED_RESOURCES.
+The RBAC for people, and the order of a dump are made from LISTED_RESOURCES.
 """
 
 from __future__ import annotations
