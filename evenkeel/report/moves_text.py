@@ -26,15 +26,25 @@ def wait_commands(live: LiveWorkload, move: Move, options: Sequence[str] = ()) -
     A controller counts a Pod of a Deployment no longer as soon as it terminates, which `kubectl delete` waits for.  One
     of a StatefulSet counts until it is gone, but its successor has the same name.
     """
-    min_ready_seconds = live.written.min_ready_seconds if live.written is not None else 0
-    timeout = f"--timeout={PATIENCE + min_ready_seconds}s"
-    number = (live.ref.in_kubectl, f"--for=jsonpath={{.status.availableReplicas}}={move.available}")
-    pod = f"pod/{move.pod}"
-    conditions = [number]
-    if live.ref.kind == "StatefulSet":
-        conditions = [(pod, "--for=create"), (pod, "--for=condition=Ready"), *([number] if min_ready_seconds else [])]
-    where = ("-n", live.ref.namespace, timeout, *options)
-    return [str(Command(("wait", *condition, *where))) for condition in conditions]
+    number = wait_for(live, move.available, options)
+    if live.ref.kind != "StatefulSet":
+        return [number]
+    successor = [_wait(live, f"pod/{move.pod}", condition, options) for condition in ("create", "condition=Ready")]
+    return [*successor, number] if _min_ready_seconds(live) else successor
+
+
+def wait_for(live: LiveWorkload, available: int, options: Sequence[str] = ()) -> str:
+    """Return the command that ends once so many Pods of a workload are available."""
+    return _wait(live, live.ref.in_kubectl, f"jsonpath={{.status.availableReplicas}}={available}", options)
+
+
+def _wait(live: LiveWorkload, waited_for: str, condition: str, options: Sequence[str]) -> str:
+    where = ("-n", live.ref.namespace, f"--timeout={PATIENCE + _min_ready_seconds(live)}s")
+    return str(Command(("wait", waited_for, f"--for={condition}", *where, *options)))
+
+
+def _min_ready_seconds(live: LiveWorkload) -> int:
+    return live.written.min_ready_seconds if live.written is not None else 0
 
 
 def lines(live: LiveWorkload, way: WayBack, options: Sequence[str] = ()) -> Iterator[str]:
@@ -43,6 +53,8 @@ def lines(live: LiveWorkload, way: WayBack, options: Sequence[str] = ()) -> Iter
 
     `options`: of kubectl, that say which cluster it is in.
     """
+    if way.moves:
+        yield wait_for(live, way.available, options)  # The moves are found for what has settled.
     for move in way.moves:
         where = f"{domain_word(move.key)} {move.domain} to {_or(move.to_domains)}"
         yield f"{delete_command(live, move, options)}  # {where}, skew {move.skew_before:,} to {move.skew_after:,}"
@@ -119,6 +131,7 @@ def as_json(live: LiveWorkload, way: WayBack | None, options: Sequence[str] = ()
     hindrance = way.hindrance
     return {
         "even": hindrance is None,
+        "wait": wait_for(live, way.available, options) if way.moves else None,
         "steps": [
             {
                 **fields(move, "pod", "node"),

@@ -85,6 +85,7 @@ class WayBack(NamedTuple):
 
     moves: tuple[Move, ...] = ()
     hindrance: Hindrance | None = None
+    available: int = 0  # Pods of the workload before the first move, once what is under way has settled
 
 
 class Neighbour(NamedTuple):
@@ -118,12 +119,12 @@ def way_back(begin: Begin, name: str, neighbours: Sequence[Neighbour] = (), runs
         return WayBack(hindrance=Hindrance(UNDER_WAY))
     simulated.state.framework(workload.maker.of_class)  # What all runs share is computed before the first begins.
     search = _Search(begin, name, neighbours, runs, frozenset(pod.serial for pod in workload.pods))
-    moves = list[Move]()
+    moves, available = list[Move](), search.available
     while isinstance(found := search.next_move(), Move):
         moves.append(found)
     while found is not None and moves and moves[-1].skew_after >= moves[-1].skew_before:
         moves.pop()  # It would have paid only with moves that are not there.
-    return WayBack(tuple(moves), found)
+    return WayBack(tuple(moves), found, available)
 
 
 def pods_to_move(counts: DomainCounts, max_skew: int, leaving: str | None = None) -> int:
@@ -173,6 +174,11 @@ class _Search:
             trial.delete(serial)
         return trial
 
+    @property
+    def available(self) -> int:
+        """How many Pods of the workload are available after the moves so far."""
+        return sum(pod.available for pod in self._trials[0].workload.pods)
+
     def next_move(self) -> Move | Hindrance | None:
         """Return the next move; else why there is none, or None if the workload is even."""
         first = self._trials[0]
@@ -216,7 +222,7 @@ class _Search:
             tuple(sorted(to_domains)),
             counts.largest_skew,
             max(skews),
-            sum(own_pod.available for own_pod in self._trials[0].workload.pods),
+            self.available,
         )
 
 

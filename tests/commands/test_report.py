@@ -65,7 +65,8 @@ def test_moves_are_those_of_the_workloads_beyond_max_skew(report, monkeypatch):
         by_name["Deployment/even"],
     )
     printed = report("deploy/web -n shop --moves", UNEVEN).out
-    assert "  shop/deployment/web: 1 deletion\n      kubectl delete pod web-1-" in printed
+    assert "  shop/deployment/web: 1 deletion\n      kubectl wait " in printed
+    assert 1 == printed.count("      kubectl delete pod web-1-")
     assert "kubectl delete" not in report("deploy/web -n shop", UNEVEN).out
     monkeypatch.setattr("evenkeel.simulate.moves.SimulatedRun", None)
     assert "kubectl delete" not in report("-A --moves", [*ZONES, *far]).out, "nothing is simulated"

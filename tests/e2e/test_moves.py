@@ -98,6 +98,8 @@ class Uneven:
         said = before["moves"]
         if said is None or said["reason"] in (NOT_SIMULATED, UNDER_WAY):
             return None
+        if said["steps"]:
+            self.run(said["wait"])
         for step in said["steps"]:
             self.carry_out(step)
         self.site.settle()
@@ -119,9 +121,12 @@ class Uneven:
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": step["pod"]}}
         here.api.call("POST", f"{here.path('api/v1', 'pods', step['pod'], 'eviction')}?dryRun=All", eviction)
         for command in (step["delete"], *step["wait"]):
-            done = self.plane.kubectl(*shlex.split(command)[1:])
-            assert 0 == done.code, (command, done.stderr)
+            self.run(command)
         assert ready_before == sum(map(ready, self.replicas())), step
+
+    def run(self, command: str) -> None:
+        done = self.plane.kubectl(*shlex.split(command)[1:])
+        assert 0 == done.code, (command, done.stderr)
 
     def replicas(self) -> list[dict]:
         return [one for one in self.site.everyone() if replica(one) and not deleted(one)]

@@ -22,15 +22,16 @@ def live(kind="Deployment", **spec):
     return LiveWorkload(ref, raw)
 
 
-def test_after_each_deletion_the_new_pod_becomes_available():
-    """Also after the last: a budget may be of several workloads."""
+def test_before_and_after_each_deletion_the_pods_are_available():
+    """Also before the first, as some may not be ready, and after the last, as a budget may be of several workloads."""
     available = "kubectl wait deployment.apps/web '--for=jsonpath={.status.availableReplicas}=6' -n shop --timeout=600s"
     assert [
+        available,
         "kubectl delete pod web-0 -n shop  # zone a to b or c, skew 3 to 2",
         available,
         "kubectl delete pod web-1 -n shop  # zone a to c, skew 2 to 1",
         available,
-    ] == list(moves_text.lines(live(), WayBack((FIRST, SECOND))))
+    ] == list(moves_text.lines(live(), WayBack((FIRST, SECOND), available=6)))
 
 
 def test_a_pod_of_a_stateful_set_is_known_by_its_name_and_must_be_ready_for_as_long_as_is_wanted():

@@ -97,6 +97,13 @@ def test_the_fewest_pods_are_moved_each_into_a_domain_with_the_fewest(on, expect
     assert not found.moves or found.moves[-1].skew_after <= 1
 
 
+def test_the_first_move_is_found_for_what_has_settled():
+    """The fourth Pod is made before any is deleted."""
+    found = way(*nodes(), *deployment(constraint(), replicas=4, on=["a1", "a2", "a3"]), minor=37)
+
+    assert (4, [4]) == (found.available, [move.available for move in found.moves])
+
+
 def test_the_skew_need_not_fall_with_each_move():
     """Two domains are full and two are empty: the first move leaves the skew as it is."""
     on = "a1 a2 a1 a2 b1 b2 b1 b2"
