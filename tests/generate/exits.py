@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tests.generate.markdown import table as markdown_table
 from tests.support.commands import commands
 
-CODE = re.compile(r"\b([012]): (.*?)(?=, [012]: |\.?$)")
-HEAD = "| command | 0 | 1 | 2 |\n| --- | --- | --- | --- |"
+CODES = "0123"
+CODE = re.compile(rf"\b([{CODES}]): (.*?)(?=, [{CODES}]: |\.?$)")
 
 
 def codes(description: str) -> dict[str, str]:
@@ -20,8 +21,8 @@ def table() -> str:
     """A row for each command or action that may exit with 1."""
     rows = {name: codes(found.description or "") for name, found in commands()}
     lines = (
-        f"| `evenkeel {name}` | {' | '.join(meaning.get(code, '') for code in '012')} |"
+        (f"`evenkeel {name}`", *(meaning.get(code, "") for code in CODES))
         for name, meaning in rows.items()
         if "1" in meaning
     )
-    return "\n".join((HEAD, *lines, ""))
+    return markdown_table(("command", *CODES), lines)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.generate import concepts, versions
+from tests.generate import concepts, exits, versions
 from tests.generate.commands import output
 from tests.generate.documents import GENERATED, PAGES, TABLE, fill, table_of
 from tests.house.cited_tests import cited_tests, is_test
@@ -83,6 +83,12 @@ def test_catalogue_rules_and_policy_schema_name_the_same_rules():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_list_of_pages_names_every_command(command):
     assert f"evenkeel {command}" in LIST_OF_PAGES
+
+
+def test_the_table_of_exit_codes_has_a_column_for_each_that_a_command_names():
+    endings = [(found.description or "").rpartition("Exit code ")[2] for _, found in commands()]
+
+    assert {*exits.CODES} == {code for ending in endings for code in re.findall(r"\b(\d): ", ending)}
 
 
 def test_the_page_on_lint_names_every_option():
