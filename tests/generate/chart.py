@@ -10,6 +10,7 @@ from operator import attrgetter
 
 import yaml
 
+from tests.generate.markdown import table as markdown_table
 from tests.support import ROOT
 from webhook.kubernetes.kinds import KINDS, Kind
 from webhook.kubernetes.names import SKIP_LABEL, SYSTEM_NAMESPACES
@@ -69,14 +70,14 @@ class Value:
         may_be_empty = (self.type in ("object", "array") and "minItems" not in self.given) or self.default == ""
         return not self.inside and may_be_empty
 
-    def rows(self) -> Iterator[str]:
+    def rows(self) -> Iterator[tuple[str, ...]]:
         """A row of the table for each value that is described."""
         if self.inside:
             for one in self.inside:
                 yield from one.rows()
         else:
             shown = json.dumps(self.default) if self.type != "array" or not self.default else "see values.yaml"
-            yield f"| `{'.'.join(self.path)}` | `{shown}` | {self.description} |"
+            yield f"`{'.'.join(self.path)}`", f"`{shown}`", self.description
 
 
 def values() -> Value:
@@ -149,7 +150,7 @@ def _policy() -> dict[str, object]:
 
 def table() -> str:
     """The table of values in the chart's README."""
-    return "\n".join(("| value | default | what it is |", "| --- | --- | --- |", *values().rows(), ""))
+    return markdown_table(("value", "default", "what it is"), values().rows())
 
 
 def program() -> str:

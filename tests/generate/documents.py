@@ -98,16 +98,15 @@ def skew() -> str:
 
 
 TABLES = {
-    **{
-        "endings": endings,
-        "settings": settings,
-        "rights": rights,
-        "exits": exits.table,
-        "viewer": viewer,
-        "skew": skew,
-        "values": chart.table,
-    },
-    **{"metrics": metrics.table, "reasons": metrics.reasons},
+    "endings": endings,
+    "settings": settings,
+    "rights": rights,
+    "exits": exits.table,
+    "viewer": viewer,
+    "skew": skew,
+    "values": chart.table,
+    "metrics": metrics.table,
+    "reasons": metrics.reasons,
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from tests.generate.markdown import table as markdown_table
 from tests.support.monitoring import Family, alerts_of, described
 from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
@@ -25,12 +24,8 @@ def families() -> list[Family]:
 
 
 def table() -> str:
-    return _table(families())
-
-
-def _table(known: list[Family]) -> str:
-    rows = (f"| `{one.name}` | {_shown(one)} | {one.help} |" for one in known)
-    return "\n".join(("| metric | labels | description |", "| --- | --- | --- |", *rows, ""))
+    rows = ((f"`{family.name}`", _shown(family), family.help) for family in families())
+    return markdown_table(("metric", "labels", "description"), rows)
 
 
 def _shown(family: Family) -> str:
@@ -42,16 +37,12 @@ def _values(name: str, values: list[str]) -> str:
 
 
 def reasons() -> str:
-    rows = (f"| `{reason}` | {text} |" for reason, text in REASONS.items())
-    return "\n".join(("| reason | why |", "| --- | --- |", *rows, ""))
+    return markdown_table(("reason", "why"), ((f"`{reason}`", text) for reason, text in REASONS.items()))
 
 
 def alerts(file: str) -> str:
     """The table of the alerts in one of the chart's files."""
-    head = ("| alert | severity | what to do |", "| --- | --- | --- |")
-    return "\n".join((*head, *_alerts(file), ""))
-
-
-def _alerts(file: str) -> Iterator[str]:
-    for rule in alerts_of(file):
-        yield f"| {rule['alert']} | {rule['labels']['severity']} | {rule['annotations']['runbook']} |"
+    rows = (
+        (rule["alert"], rule["labels"]["severity"], rule["annotations"]["runbook"]) for rule in alerts_of(file)
+    )
+    return markdown_table(("alert", "severity", "what to do"), rows)

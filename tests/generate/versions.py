@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conformance import MODES
+from tests.generate.markdown import table as markdown_table
 from tests.support import DATA
 from webhook.kubernetes.features import NEWEST, OLDEST, PRE_RELEASE, features
 
@@ -121,7 +122,7 @@ def compared() -> str:
     kinds = (f"* **{name}**: {inspect.cleandoc(mode.__doc__ or '')}" for name, mode in MODES.items())
     pre_release = PRE_RELEASED.format(minor=NEWEST + 1, pre_release=PRE_RELEASE) if PRE_RELEASE else ""
     head = HEAD.format(oldest=OLDEST, newest=NEWEST) + pre_release
-    return "\n".join((head, *_table(), "", *kinds, ""))
+    return "\n".join((head, _table(), *kinds, ""))
 
 
 def changed() -> str:
@@ -129,13 +130,16 @@ def changed() -> str:
     return "\n".join(_changed())
 
 
-def _table() -> Iterator[str]:
-    yield f"| minor | {' | '.join(MODES)} |"
-    yield "| --- |" + " --- |" * len(MODES)
+def _table() -> str:
+    return markdown_table(("minor", *MODES), _counted())
+
+
+def _counted() -> Iterator[tuple[str, ...]]:
+    """Each version with the number of recorded cases of each kind."""
     for minor in range(FIRST_LISTED, NEWEST + 1 + bool(PRE_RELEASE)):
         counted = [sum(map(cases, DATA.glob(f"1.{minor}/{mode.RECORDED}"))) for mode in MODES.values()]
         name = f"1.{minor}" if minor <= NEWEST else f"{PRE_RELEASE} (pre-release)"
-        yield f"| {name} | {' | '.join(str(count or '') for count in counted)} |"
+        yield name, *(str(count or "") for count in counted)
 
 
 def _changed() -> Iterator[str]:
