@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from evenkeel.placement.missing_room import in_words, share
-from evenkeel.scheduler.framework import Feasibility, Framework
+from evenkeel.placement.missing_room import in_words, lacking_room, share
+from evenkeel.scheduler.framework import Feasibility
 from evenkeel.scheduler.plugins.plugin import Refusal
-from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, VOLUME_BINDING, VOLUME_ZONE
-from evenkeel.scheduler.resource_fit import asked_of_node, lacking
+from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, VOLUME_BINDING, VOLUME_ZONE, Cycle
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each
 from evenkeel.simulate.disruption import refusing
@@ -358,7 +357,7 @@ class _Trial:
             return hindrance
         order = [*REASONS.values(), CLOSED]
         refusal = min(refusals, key=lambda refusal: order.index(_reason(refusal)))
-        detail = _detail(refusal, wanted, framework, feasibility)
+        detail = _detail(refusal, wanted, self.state.cycle_of(newest), feasibility)
         return hindrance._replace(reason=_reason(refusal), detail=detail)
 
 
@@ -368,16 +367,11 @@ def _reason(refusal: Refusal) -> str:
     return REASONS.get(refusal.plugin, CLOSED)
 
 
-def _detail(refusal: Refusal, wanted: NodeSet, framework: Framework, feasibility: Feasibility) -> str:
+def _detail(refusal: Refusal, wanted: NodeSet, cycle: Cycle, feasibility: Feasibility) -> str:
     """Return what keeps a Pod off the wanted nodes that are refused."""
-    refused, cycle, reason = refusal.nodes & wanted, framework.cycle, _reason(refusal)
-    if reason == ROOM:
-        lacks = [
-            (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, usage), node)
-            for node in cycle.snapshot.nodes.members(refused)
-            for usage in (framework.usage_of(node.name),)
-        ]
-        lack, node = min(lacks, key=lambda entry: (share(entry[0], entry[1].allocatable), entry[1].name))
+    refused, reason = refusal.nodes & wanted, _reason(refusal)
+    if reason == ROOM and (lacks := [*lacking_room(cycle, cycle.snapshot.nodes.members(refused))]):
+        node, lack = min(lacks, key=lambda entry: (share(entry[1], entry[0].allocatable), entry[0].name))
         return f"{node.name} lacks {in_words(lack)}"
     if reason == CLAIM:
         return ", ".join(volume.claim for volume in cycle.pod.mounts.claims)

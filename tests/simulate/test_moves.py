@@ -36,6 +36,7 @@ from tests.support.simulated import (
     cluster,
     deployment,
     nodes,
+    pod,
     stateful,
     updating,
 )
@@ -151,6 +152,13 @@ def claimed(on, *extra):
     return [*own, LOCAL, *bound, *volumes, *extra]
 
 
+def kept_on(node, cpu):
+    """A Pod that waits for this node, and goes to no node as long as none has its label."""
+    spec = {"containers": requesting(cpu), "priority": 10, "preemptionPolicy": "Never", "nodeSelector": {"is": "new"}}
+    waiting = pod("ReplicaSet/big-1", 0, "", labels={"app": "big"}, spec=spec)
+    return {**waiting, "status": {**waiting["status"], "nominatedNodeName": node}}
+
+
 HINDRANCES = {
     "a budget": ([*nodes(), *web(UNEVEN), budget(minAvailable=3)], BUDGET, "shop/web: 3 healthy, 3 required"),
     "two budgets": (
@@ -167,6 +175,11 @@ HINDRANCES = {
         [*nodes("a=2 b=1"), *nodes("c=2", cpu="100m"), *web(UNEVEN, containers=requesting("500m"))],
         ROOM,
         "c1 lacks 400m of cpu",
+    ),
+    "room that is kept for a Pod that waits": (
+        [*nodes("a=2 b=1"), *nodes("c=1", cpu="1"), *web(UNEVEN, containers=requesting("500m")), kept_on("c1", "800m")],
+        ROOM,
+        "c1 lacks 300m of cpu",
     ),
     "another constraint": (
         [*nodes("a=3 b=1"), *web("a1 a2 a3 b1", constraint(), constraint(topologyKey=HOSTNAME))],
