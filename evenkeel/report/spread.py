@@ -21,7 +21,7 @@ from evenkeel.scheduler.snapshot import Snapshot
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each, labelled_for
 from evenkeel.scheduler.volumes import NO_MOUNTS
-from evenkeel.simulate.forced_skew import LeastSkew, least_skew
+from evenkeel.simulate.forced_skew import LeastSkew, least_skews
 from webhook.findings.wording import why_single
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw, as_mapping, with_value
@@ -189,9 +189,7 @@ class Spreading:
         snapshot = replace(self._snapshot, pods={workload.ref.namespace: matching})
         cycle = replace(cycle, pod=replace(cycle.pod, mounts=NO_MOUNTS), snapshot=snapshot)  # Each Pod has its own.
         all_counted = count_each(cycle)
-        hard = [counted for counted in all_counted if counted.constraint.hard]
-        for counted in all_counted:
-            unforced = LeastSkew(counted.constraint.max_skew)
+        for counted, least in zip(all_counted, least_skews(all_counted, cycle.snapshot.nodes), strict=True):
             makers = own_namespace.makers(counted.constraint.selector) if counted.counts else {}
             unlabelled, excluded, closed = self._nodes(cycle, counted.constraint)
             only = only_domain(cycle.reach, counted.constraint, labelled_for(cycle, counted.constraint))
@@ -206,7 +204,7 @@ class Spreading:
                 makers=makers,
                 own=key_of(workload),
                 single=why_single(counted.constraint.topology_key, only) if only is not None else "",
-                least=unforced if counted.constraint.hard else least_skew(counted, hard, cycle.snapshot.nodes),
+                least=least,
             )
 
     def _of(self, namespace: str) -> _NamespacePods:

@@ -6,7 +6,7 @@ The smallest skew of a soft constraint that a hard one allows for so many Pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from evenkeel.scheduler.spread_counts import DomainCounts
@@ -22,7 +22,16 @@ class LeastSkew(NamedTuple):
     forced_by: str = ""  # the topology key of the hard constraint that forces more than maxSkew; "" if none does
 
 
-def least_skew(soft: DomainCounts, hard: Iterable[DomainCounts], nodes: Nodes) -> LeastSkew:
+def least_skews(all_counted: Collection[DomainCounts], nodes: Nodes) -> list[LeastSkew]:
+    """Return the smallest skew of each of the constraints of a Pod: that of a hard one is its maxSkew."""
+    hard = [counts for counts in all_counted if counts.constraint.hard]
+    return [
+        LeastSkew(counts.constraint.max_skew) if counts.constraint.hard else _least_skew(counts, hard, nodes)
+        for counts in all_counted
+    ]
+
+
+def _least_skew(soft: DomainCounts, hard: Iterable[DomainCounts], nodes: Nodes) -> LeastSkew:
     """
     Return the smallest skew of a soft constraint that each of the hard constraints allows.
 

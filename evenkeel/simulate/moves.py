@@ -21,7 +21,7 @@ from evenkeel.scheduler.profile import NODE_RESOURCES_FIT, VOLUME_BINDING, VOLUM
 from evenkeel.scheduler.spread_counts import DomainCounts
 from evenkeel.scheduler.spread_filter import count_each
 from evenkeel.simulate.disruption import refusing
-from evenkeel.simulate.forced_skew import LeastSkew, least_skew
+from evenkeel.simulate.forced_skew import least_skews
 from evenkeel.simulate.pod import Pod, PodClass
 from evenkeel.simulate.replica_set import to_delete
 from evenkeel.simulate.run import Plan, SimulatedRun, at_end
@@ -233,12 +233,7 @@ class _Trial:
         self._neighbours = neighbours
         simulated.settle(True)
         self.count()
-        hard = [counts for counts in self.counted if counts.constraint.hard]
-        nodes = self.state.ground.nodes
-        self.least = [
-            LeastSkew(counts.constraint.max_skew) if counts.constraint.hard else least_skew(counts, hard, nodes)
-            for counts in self.counted
-        ]
+        self.least = least_skews(self.counted, self.state.ground.nodes)
         self.limits = [least.skew for least in self.least]
 
     def key(self, i: int) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.scheduler.spread_filter import count_each
-from evenkeel.simulate.forced_skew import least_skew
+from evenkeel.simulate.forced_skew import least_skews
 from tests.support.placing import HOSTNAME, ZONE, attempted, node, running, spread
 from tests.support.reporting import deployment, only, pods, report
 
@@ -22,8 +22,7 @@ FOUR_EACH = ["a0", "a1", "a2", "a3", "b0", "b0", "b1", "b1", "c0", "c0", "c1", "
 def least(nodes, names, *constraints):
     """Of the last constraint."""
     cycle = attempted(*nodes, *map(running, names), constraints=constraints)
-    *hard, soft = count_each(cycle)
-    return least_skew(soft, hard, cycle.snapshot.nodes).skew
+    return least_skews(count_each(cycle), cycle.snapshot.nodes)[-1].skew
 
 
 @pytest.mark.parametrize(
