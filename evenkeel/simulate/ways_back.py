@@ -24,6 +24,7 @@ from webhook.kubernetes.kinds import Kinds
 from webhook.kubernetes.references import ObjectRef, owner_of
 
 SEED = 1
+NOT_MOVED = (DAEMON_SET, JOB)  # A Pod that is deleted is made on the same node, or counts as failed.
 MOST_ENDS, RUNS_AFTER = 3, 5  # layouts in which deletions are tried, and in how many runs each
 Way = tuple[ObjectRef, WayBack]
 Layout = tuple[tuple[int, ...], ...]  # of each constraint, the Pods in each domain, the most first
@@ -33,15 +34,21 @@ def ways_back(
     raws: Sequence[Raw], cluster: SimulatedCluster, kinds: Kinds, defaults: DefaultsOf, profiles: Profiles
 ) -> Iterator[Way]:
     """Yield the way back of each of these workloads; what may be wrong with one does not touch the others."""
-    if not raws:
-        return
-    movable = [raw for raw in raws if is_simulated(raw) and ObjectRef.of(raw).kind not in (DAEMON_SET, JOB)]
-    if len(movable) < len(raws):
-        for raw in raws:
-            if raw not in movable:
-                yield ObjectRef.of(raw), WayBack(hindrance=Hindrance(NOT_SIMULATED))
-        yield from ways_back(movable, cluster, kinds, defaults, profiles)
-        return
+    movable: list[Raw] = []
+    for raw in raws:
+        ref = ObjectRef.of(raw)
+        if is_simulated(raw) and ref.kind not in NOT_MOVED:
+            movable.append(raw)
+        else:
+            yield ref, WayBack(hindrance=Hindrance(NOT_SIMULATED))
+    if movable:
+        yield from _of_movable(movable, cluster, kinds, defaults, profiles)
+
+
+def _of_movable(
+    raws: Sequence[Raw], cluster: SimulatedCluster, kinds: Kinds, defaults: DefaultsOf, profiles: Profiles
+) -> Iterator[Way]:
+    """Yield the way back of each of these workloads; where no plan can be made for all of them, of each half."""
     try:
         planned = planned_workloads(raws, cluster, (), kinds, defaults=defaults, profiles=profiles)
     except StepError as error:
@@ -50,7 +57,7 @@ def ways_back(
             return
         half = len(raws) // 2
         for some in (raws[:half], raws[half:]):
-            yield from ways_back(some, cluster, kinds, defaults, profiles)
+            yield from _of_movable(some, cluster, kinds, defaults, profiles)
         return
     yield from _of_plan(planned)
 
@@ -73,7 +80,7 @@ def deletions_after(
             if _is_uneven(outcome):
                 by_layout.setdefault(_layout(outcome), []).append(i)
         ends = [runs[0] for runs in sorted(by_layout.values(), key=len, reverse=True)[:MOST_ENDS]]
-        for end in ends if ref.kind not in (DAEMON_SET, JOB) else ():
+        for end in ends if ref.kind not in NOT_MOVED else ():
             way = way_back(beginning(plan, seed, end), named.name, neighbours.of(named, ref), RUNS_AFTER)
             if way.hindrance is not None:
                 break
