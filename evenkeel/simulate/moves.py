@@ -181,8 +181,8 @@ class _Search:
     def next_move(self) -> Move | Hindrance | None:
         """Return the next move; else why there is none, or None if the workload is even."""
         first = self._trials[0]
-        excess = {i: counts.largest_skew - first.limits[i] for i, counts in enumerate(first.counted)}
-        uneven = sorted([i for i in excess if first.to_move[i]], key=lambda i: -excess[i])
+        uneven = [i for i, number in enumerate(first.to_move) if number]
+        uneven.sort(key=lambda i: first.limits[i] - first.counted[i].largest_skew)  # the most beyond its limit first
         if not uneven:
             forced = [
                 Hindrance(FORCED, key=first.key(i), detail=least.forced_by)
@@ -288,7 +288,7 @@ class _Trial:
 
     def delete(self, serial: int) -> None:
         """Delete a Pod, wait until nothing happens any more, and count again."""
-        self.simulated.evict(next(pod for pod in self.workload.pods if pod.serial == serial))
+        self.simulated.evict(self._pod(serial))
         self.simulated.settle(True)
         self.count()
 
@@ -299,8 +299,7 @@ class _Trial:
         `in_full`: with what keeps the new Pod off the nodes where it is wanted, which takes as long as the move.
         """
         simulated, state = self.simulated, self.state
-        pod = next(pod for pod in self.workload.pods if pod.serial == serial)
-        if blocking := refusing(pod, simulated.budgets, simulated.replicas, state):
+        if blocking := refusing(self._pod(serial), simulated.budgets, simulated.replicas, state):
             statuses = [budget.status(simulated.replicas, state) for budget in blocking]
             detail = ", ".join(
                 f"{status.name}: {status.healthy:,} healthy, {status.desired:,} required" for status in statuses
@@ -320,6 +319,9 @@ class _Trial:
         if after[i] < before[i]:
             return None
         return self._hindrance(PUT_BACK, i) if in_full else Hindrance(PUT_BACK)
+
+    def _pod(self, serial: int) -> Pod:
+        return next(pod for pod in self.workload.pods if pod.serial == serial)
 
     def _running(self) -> int:
         return sum(pod.active and pod.node != "" for pod in self.workload.pods)
