@@ -310,7 +310,6 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     selector = shared.spec.get("selector")
     addable = _addable(kind, replicas_parent) if kind.api_version == BATCH else kind.addable
     scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
-    scheduled = is_pod and _was_scheduled(obj.get("status"))
     item = _item(kind, obj, indices) if kind.operator is not None else ""
     return Workload(
         kind=kind,
@@ -333,9 +332,9 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         ignored_rules=shared.ignored_rules if is_pod else shared.ignored_rules | _ignored(metadata.get("annotations")),
         owner=shared.owner,
         uid=shared.uid,
-        scheduled=scheduled,
+        scheduled=is_pod and _was_scheduled(obj.get("status")),
         ignored_by=ignoring(pod_spec),
-        by_kueue=has_kueue_gate(pod_spec) or (not is_pod and _asks_kueue(metadata, (labels, labels_in(obj)))),
+        by_kueue=has_kueue_gate(pod_spec) or (not is_pod and _asks_kueue(metadata, labels, obj)),
         misplaced=_misplaced(kind, template, (template_parent, pod_template, metadata), pod_spec),
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
@@ -360,14 +359,15 @@ def has_kueue_gate(pod_spec: Mapping[str, object]) -> bool:
     return KUEUE_TOPOLOGY_GATE in gates
 
 
-def _asks_kueue(metadata: Mapping[str, object], labels: tuple[Labels, Labels]) -> bool:
+def _asks_kueue(metadata: Mapping[str, object], labels: Labels, obj: Mapping[str, object]) -> bool:
     """
-    Return whether Pods of a template with this metadata get Kueue's gate; `labels`: its own, and those of its object.
+    Return whether Pods of an object whose template has this metadata and these labels get Kueue's gate.
 
     upstream: pod_webhook.go:PodWebhook.Default, deployment_webhook.go:Webhook.Default (Kueue)
     """
-    asks = not KUEUE_TOPOLOGY_ANNOTATIONS.isdisjoint(as_mapping(metadata.get("annotations")))
-    return asks and any(KUEUE_QUEUE_LABEL in some for some in labels)
+    if KUEUE_TOPOLOGY_ANNOTATIONS.isdisjoint(as_mapping(metadata.get("annotations"))):
+        return False
+    return KUEUE_QUEUE_LABEL in labels or KUEUE_QUEUE_LABEL in labels_in(obj)
 
 
 def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
