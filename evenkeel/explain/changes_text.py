@@ -15,7 +15,7 @@ from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.simulate.waiting import Runs
 from evenkeel.terminal.style import Look, Styled, TextLine
 from webhook.findings.wording import first_of, number_of, range_of
-from webhook.kubernetes.fields import FieldPath, path_text
+from webhook.kubernetes.fields import FieldPath, path_text, pointer_parts
 
 LAST_RESORT = "if all else fails, since these nodes are perhaps not for this Pod, or may come back"
 LAST = "last, because the data of the claim is lost"
@@ -185,8 +185,7 @@ _PRICES = {
 def yaml_lines(patch: JsonPatch) -> Iterator[str]:
     """Yield what a patch changes in a template: the path of each object or list, and its lines of YAML, old and new."""
     for test, change in zip(patch.operations[::2], patch.operations[1::2], strict=True):
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in str(test["path"]).split("/")[1:]]
-        *parents, name = (int(part) if part.isdigit() else part for part in parts)
+        *parents, name = (int(part) if part.isdigit() else part for part in pointer_parts(str(test["path"])))
         old, new = ({name: side["value"]} if side.get("value") is not None else {} for side in (test, change))
         for path, removed, added in _differences(tuple(parents), old, new):
             yield f"{path_text(path)}:"
