@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from evenkeel.explain.changes_text import names_or_number, yaml_lines
-from evenkeel.placement.kubectl_commands import commands, read_template
+from evenkeel.placement.kubectl_commands import JsonPatch, commands, read_template
 from evenkeel.placement.template_edits import preferring, requesting_less, tolerating, with_constraint
 from evenkeel.scheduler.resource_fit import Lack
 from tests.support.build import workload
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, ZONE, requesting, spread
 from webhook.kubernetes.names import POD_ANTI_AFFINITY
+from webhook.kubernetes.references import ObjectRef
 from webhook.spread.taints import Toleration
 
 CONSTRAINTS = "spec.template.spec.topologySpreadConstraints"
@@ -73,6 +74,14 @@ def test_an_item_of_a_list_that_comes_or_goes_is_shown_whole(edit, spec, path, s
     assert {sign} == {line[2] for line in yaml_of_item}
     (read,) = yaml.safe_load("\n".join(line[4:] for line in yaml_of_item))
     assert item.items() <= read.items()
+
+
+def test_items_without_fields_are_shown_as_what_goes_and_what_comes():
+    path = "/spec/keys"
+    changed = {"op": "test", "path": path, "value": ["a", "b"]}, {"op": "replace", "path": path, "value": ["a", "c"]}
+
+    ref = ObjectRef("apps/v1", "Deployment", "shop", "web")
+    assert ["spec.keys:", "  - - b", "  + - c"] == list(yaml_lines(JsonPatch(ref, changed)))
 
 
 @pytest.mark.parametrize("value", ["no", "null", "1e3", "a: b", "a\nb", "", "$(reboot)"])

@@ -11,7 +11,7 @@ from evenkeel.objects.pod_object import ScheduledCondition
 from evenkeel.placement.explanation import explain
 from evenkeel.placement.subject import of_pod
 from tests.support.build import pod
-from tests.support.placing import INFRA, attempted, node
+from tests.support.placing import INFRA, attempted, node, running
 
 UNEVEN = "node(s) didn't match pod topology spread constraints"
 CORDONED, TAINTED = "node(s) were unschedulable", "node(s) had untolerated taint(s)"
@@ -20,10 +20,10 @@ NODES = node("n1", unschedulable=True), node("n2", unschedulable=True), node("n3
 NOW = "evenkeel computes now"
 
 
-def after(message, *objects):
+def after(message, *objects, **spec):
     """What is said after kube-scheduler's own message."""
     subject = replace(of_pod(pod(), {}), verdict=ScheduledCondition("Unschedulable", message))
-    first, *others = said(subject, explain(attempted(*(objects or NODES))), None)
+    first, *others = said(subject, explain(attempted(*(objects or NODES), **spec)), None)
 
     assert f"kube-scheduler said: {message}" == first
     return others
@@ -87,6 +87,13 @@ def test_a_message_that_counts_nothing_is_followed_by_the_whole_of_ours(then):
 
 def test_a_node_that_passes_now():
     assert ["evenkeel computes now: a node passes"] == after(message(f"3 {CORDONED}", f"3 {NO_HELP}"), node("n1"))
+
+
+def test_preemption_of_which_a_version_says_nothing_is_not_compared():
+    full = node("n1", cpu="100m"), running("n1", cpu="100m")
+    differs = after(message(f"1 {CORDONED}", f"1 {NO_HELP}", 1), *full, minor=36, priority=5)
+
+    assert [f"1 -> 0 {CORDONED}", "0 -> 1 Insufficient cpu"] == [line.strip() for line in differs[1:]]
 
 
 def test_what_kube_scheduler_would_say_is_computed_where_it_has_not_said_it():

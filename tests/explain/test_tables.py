@@ -122,6 +122,23 @@ def test_a_node_that_the_table_above_refuses_still_has_its_reason():
     assert "no node: a1 cordoned" == of_zones[0][1]
 
 
+def test_a_table_of_many_domains_names_no_node_for_the_next():
+    nodes = [node(f"n{i:02}", "a", unschedulable=i == 0) for i in range(MOST_ROWS + 1)]
+    _, ((_, words, _),) = rows(*nodes, constraints=[spread(HOSTNAME), spread()])
+
+    assert "12 of 13 nodes pass; n00 cordoned" == words
+
+
+@pytest.mark.parametrize(("number", "more"), [(MOST_ROWS, []), (MOST_ROWS + 1, ["1 more reason"])])
+def test_of_many_reasons_the_others_are_a_number(number, more):
+    tainted = [node(f"n{i:02}", taints=[INFRA | {"value": f"v{i}"}]) for i in range(number)]
+    (*first, last) = causes(explain(attempted(*tainted)))
+
+    assert MOST_ROWS + len(more) == len(first) + 1
+    assert [last] == (more or [last])
+    assert {f"1 of {number} nodes"} == {cause.partition(":")[0] for cause in first}
+
+
 def test_many_domains_that_are_alike_have_the_reasons_of_all_their_nodes():
     racks = [node(f"n{i:02}", labels={"rack": f"r{i}"}, unschedulable=i > 0) for i in range(MOST_ROWS + 1)]
     ((*shown,),) = rows(*racks, constraints=[spread("rack")])

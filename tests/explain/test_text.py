@@ -23,7 +23,7 @@ from evenkeel.simulate.rollout_check import MOST_PLACEMENTS, Rollout
 from evenkeel.terminal.style import PALETTE, Look, Style
 from tests.support.build import pod
 from tests.support.claims import claim, storage_class, using, volume
-from tests.support.placing import INFRA, ZONE, attempted, node, running, spread
+from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
 from webhook.kubernetes.references import ObjectRef
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -197,7 +197,7 @@ def test_what_refuses_nodes_is_said_without_constraints_too(nodes, said):
     assert (said, []) == (told(), told(constraints=[spread()]))
 
 
-PER_NODE = spread("kubernetes.io/hostname", maxSkew=2)
+PER_NODE = spread(HOSTNAME, maxSkew=2)
 
 
 def of_constraint(*objects, constraints=(PER_NODE,)):
@@ -226,6 +226,8 @@ def test_a_constraint_on_hostnames_that_refuses_nothing_is_one_line(objects, sai
         (6, (running("n0"), running("n0")), PER_NODE),
         (6, (), PER_NODE | {"whenUnsatisfiable": "ScheduleAnyway"}),
         (6, (), spread("rack")),
+        (6, (node("again", labels={HOSTNAME: "n0"}),), PER_NODE),
+        (6, [running(f"n{i}") for i in range(6)], spread(HOSTNAME, minDomains=7)),
     ],
 )
 def test_it_is_a_table_where_the_nodes_are_few_or_differ(number, more, constraint):
@@ -450,6 +452,7 @@ def test_what_is_not_enough_comes_last_and_is_not_said_to_let_the_pod_run():
 
     assert ["last", "no"] == [line.split()[0] for line in some if " -> " in line]
     assert some.index("tried, and not enough") == len(some) - 2
+    assert "Any one of these changes would let it run (each was tried):" in some
     assert ["No change that evenkeel tried is enough.", "tried, and not enough"] == none[-4:-2]
     assert not any("would let it run" in line for line in none)
 
@@ -509,11 +512,18 @@ def test_a_claim_of_one_pod_that_another_has():
     assert not [line for line in found if "cannot be moved" in line]
 
 
-def test_what_ends_an_attempt_is_said_once():
-    no_mode = {**storage_class(), "volumeBindingMode": None}
-    found = lines(explained(*TWO_ZONES, claim("data"), no_mode, constraints=[spread()], **using("data")))
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ({"volumeBindingMode": None}, "running PreFilter plugin"),
+        ({"volumeBindingMode": "Immediate"}, "unbound immediate PersistentVolumeClaims"),
+    ],
+)
+def test_what_ends_an_attempt_is_said_once(mode, said):
+    of_class = {**storage_class(), **mode}
+    found = lines(explained(*TWO_ZONES, claim("data"), of_class, constraints=[spread()], **using("data")))
 
-    assert 1 == sum("running PreFilter plugin" in line for line in found)
+    assert 1 == sum(said in line for line in found)
     assert [True, True] == [line.endswith("no node") for line in found if line.startswith(("a ", "b "))]
 
 
@@ -579,6 +589,9 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     others = "For the commands of the other changes: evenkeel explain pod/web -o json"
     assert ["To change the template with kubectl: evenkeel explain pod/web --patch", others] == lines(one)[-2:]
     assert ["b:", "kubectl patch -p '[]'", "", others] == lines(one, patch=True)[-4:]
+    in_a_file = proposing(one, commands=[*commands[:2], [Command((), patch)]])
+    for without_others in (one._replace(proposals=one.proposals[:2]), in_a_file):
+        assert others not in lines(without_others)
     (written,) = as_json(one)["remedies"][1]["commands"]
     assert ("kubectl patch -p '[]'", ["kubectl", "patch", "-p", "[]"]) == (written["shell"], written["arguments"])
     named = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
