@@ -6,9 +6,11 @@ import json
 import re
 import shlex
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
+from evenkeel.report.moves_text import _WORDS as WORDS_OF_REASONS
 from tests.generate import concepts, exits, versions
 from tests.generate.commands import output
 from tests.generate.documents import GENERATED, PAGES, TABLE, fill, table_of
@@ -16,12 +18,16 @@ from tests.house.cited_tests import cited_tests, is_test
 from tests.support import ROOT
 from tests.support.commands import commands
 from webhook import __version__
+from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.cli.main import COMMANDS, parser
 from webhook.kubernetes.features import NEWEST, Features, features
+from webhook.kubernetes.workload import MOST_TEMPLATES
 from webhook.manifests.configurations import NEEDED_NAMESPACES
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.schema import schema
 from webhook.rules import RULES
+from webhook.server import wire
+from webhook.server.transport.tls import NOT_ACCEPTED
 
 LIST_OF_PAGES = (ROOT / "docs" / "README.md").read_text("utf-8")
 
@@ -157,6 +163,54 @@ def test_the_page_on_outages_names_each_namespace_that_is_left_out_with_fail():
     *names, last = (f"`{name}`" for name in sorted(NEEDED_NAMESPACES))
 
     assert f"also sends nothing from {', '.join(names)} and {last}." in text
+
+
+def test_the_page_on_the_report_lists_each_reason_why_no_deletion_helps():
+    listed = (ROOT / "docs" / "report.md").read_text("utf-8").partition("| reason in JSON |")[2].partition("\n\n")[0]
+
+    assert {*WORDS_OF_REASONS} == set(re.findall(r"^\| `([a-z-]+)` \|", listed, re.MULTILINE))
+
+
+def test_the_page_on_operation_names_each_reason_to_refuse_a_client():
+    page = (ROOT / "docs" / "operate.md").read_text("utf-8")
+    sentence = page.partition("`evenkeel_clients_refused_total` has the reason: ")[2].partition(". ")[0]
+
+    assert {*NOT_ACCEPTED} == set(re.findall("`([a-z]+)`", sentence))
+
+
+def test_the_pages_have_the_limits_of_what_is_judged():
+    pages = [(ROOT / "docs" / name).read_text("utf-8") for name in ("performance.md", "policy.md")]
+    text = " ".join("".join(pages).split())
+
+    assert f"take more than {wire.MOST_BYTES >> 20} MiB as values" in text
+    assert f"more than {wire.MOST_KEYS:,} keys, {wire.MOST_CONTAINERS:,} objects and lists" in text
+    assert f"{wire.MOST_FLOATS:,} numbers with a fraction" in text
+    assert f"{wire.MOST_DIGITS >> 20} MiB of digits in numbers of {wire.MANY_DIGITS} digits or more" in text
+    assert f"more than {MOST_CONSTRAINTS} constraints, {MOST_SELECTOR_VALUES} values in them" in text
+    assert f"or {MOST_TEMPLATES} Pod templates" in text
+
+
+FIGURE = re.compile(r"(?<![\d.])\d[\d,]*(?:\.\d+)?(?!\.?\d)")
+
+
+def test_each_figure_of_performance_is_a_rounded_one_of_the_benches():
+    """In the same unit, or in thousands of it."""
+    page = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    results = (ROOT / "tests" / "bench" / "results.md").read_text("utf-8")
+    measured = [Decimal(figure.replace(",", "")) for figure in FIGURE.findall(results)]
+    sections = (section_of(page, title) for title in ("Results", "Beside Kyverno, Gatekeeper and kube-linter"))
+    cells = " ".join(re.findall(r"^\|.*? \|(.*)$", "".join(sections), re.MULTILINE))
+    shown = [figure.replace(",", "") for figure in FIGURE.findall(cells)]
+
+    assert shown
+    assert [] == [figure for figure in shown if not any(rounds_to(value, figure) for value in measured)]
+
+
+def rounds_to(value, figure):
+    """Whether a value, or a thousandth of it, is a figure if it has as few digits."""
+    exponent = Decimal(figure).as_tuple().exponent or Decimal(figure).normalize().as_tuple().exponent
+    unit = Decimal(1).scaleb(exponent)
+    return any(abs(scaled - Decimal(figure)) <= unit / 2 for scaled in (value, value / 1000))
 
 
 def test_every_page_is_in_the_list_of_pages():
