@@ -23,12 +23,18 @@ from evenkeel.simulate.moves import (
     ROOM,
     TOO_FEW_DOMAINS,
     UNDER_WAY,
+    WAITS,
+    beginning,
     pods_to_move,
+    way_back,
 )
-from evenkeel.simulate.ways_back import ways_back
+from evenkeel.simulate.outcomes import run
+from evenkeel.simulate.planning import planned_workloads
+from evenkeel.simulate.step import parse_step
+from evenkeel.simulate.ways_back import deletions_after, ways_back
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.claims import claim, storage_class, volume
-from tests.support.placing import requesting
+from tests.support.placing import node, requesting
 from tests.support.simulated import (
     SOFT,
     application,
@@ -47,6 +53,7 @@ from webhook.spread.constraint import parse_constraints
 OLD = {"key": "old", "value": "yes", "effect": "PreferNoSchedule"}
 IN_A = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}
 PREFERRED = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": IN_A}]}}
+STUCK = {"unschedulable": True}
 BOTH = [{"key": "app", "operator": "In", "values": ["web", "near"]}]
 
 
@@ -69,6 +76,10 @@ def web(on, *constraints, **fields):
 
 def unready(one):
     one["status"] = {**one["status"], "conditions": [{"type": "Ready", "status": "False"}]}
+
+
+def ending(one):
+    one["metadata"]["deletionTimestamp"] = "2026-01-01T00:59:00Z"
 
 
 def routes(found):
@@ -129,12 +140,105 @@ def test_a_stateful_set_makes_the_pod_of_the_same_name_again_and_the_highest_ord
     assert (["web-2"], ["a>c"]) == ([move.pod for move in found.moves], routes(found))
 
 
+def test_of_the_pods_of_a_stateful_set_that_on_the_fullest_node_goes_first():
+    constraints = constraint(), constraint(topologyKey=HOSTNAME, maxSkew=5)
+    found = way(*nodes(), *stateful(*constraints, replicas=4, on=["a1", "a1", "a2", "b1"]))
+
+    assert ["web-1"] == [move.pod for move in found.moves]
+
+
+def test_the_skew_after_a_move_is_the_largest_of_all_runs():
+    """The constraint lets the Pod into either zone, and nothing says which is better."""
+    found = way(*nodes("a=2 b=2 c=2"), *web("a1 a1 a1 a2 a2 a2 c1", constraint(maxSkew=3)))
+
+    assert (("b", "c"), 6, 5) == (found.moves[0].to_domains, found.moves[0].skew_before, found.moves[0].skew_after)
+    assert found.hindrance is None
+
+
+def test_the_constraint_that_is_the_furthest_beyond_max_skew_comes_first():
+    found = way(*nodes("a=2 b=2"), *web("a1 a1 a1 a1 b1 b2", constraint(), constraint(topologyKey=HOSTNAME)))
+
+    assert HOSTNAME == found.hindrance.key
+
+
+def test_where_one_pod_cannot_move_another_of_its_node_may():
+    """The first Pod that is tried is put back where its volume is, and is there again when the next one is tried."""
+    bound = [one for one in claimed(["a1", "a1", "b1"]) if one["metadata"]["name"] != "v-0"]
+    found = way(*nodes(), *bound, volume("v-0", of_class="local"))
+
+    assert [("web-0", ("c",), 3)] == [(move.pod, move.to_domains, move.available) for move in found.moves]
+    replicas = web("a1 a1 b1")
+    first = way(*nodes(), *replicas).moves[0].pod
+    (kept,) = [one for one in replicas if one["metadata"]["name"] == first]
+    kept["metadata"]["labels"]["keep"] = "yes"
+    found = way(*nodes(), *replicas, budget(minAvailable=1, selector={"matchLabels": {"keep": "yes"}}))
+    assert (1, None) == (len(found.moves), found.hindrance)
+    assert first != found.moves[0].pod
+
+
+def test_a_skew_that_is_forced_is_no_hindrance_once_the_rest_is_even():
+    constraints = constraint(), constraint(topologyKey=HOSTNAME, **SOFT)
+    found = way(*nodes("a=5 b=2 c=2"), *web("a1 a1 a2 a2 a3 b1 b1 b2 b2 c1 c1 c2", *constraints))
+
+    assert (1, None) == (len(found.moves), found.hindrance)
+
+
+def test_what_ends_now_is_waited_for():
+    """Pods of the old template, and those of others that take up room."""
+    replicas = updating(on=[("a1", "new"), ("a2", "new"), ("b1", "old")])
+    ending(replicas[-1])
+    assert (1, None) == (len(way(*nodes(), *replicas).moves), way(*nodes(), *replicas).hindrance)
+    *_, other = application("other", ["c1"], cpu="800m")
+    ending(other)
+    full = [*nodes("a=2 b=1"), *nodes("c=1", cpu="1"), *web(UNEVEN, containers=requesting("500m")), other]
+    assert ["a>c"] == routes(way(*full))
+
+
+def test_no_pod_is_preempted():
+    low = application("low", ["c1"], cpu="800m")
+    own = web(UNEVEN, containers=requesting("500m"), priority=10)
+    objects = [*nodes("a=2 b=1"), *nodes("c=1", cpu="1"), *own, *low]
+    plan = planned_workloads(own[:1], cluster(*objects, minor=37), [], KINDS).plan
+    found = way_back(beginning(plan, 1), plan.named[0].name)
+
+    assert ((), WAITS, ("c",)) == (found.moves, found.hindrance.reason, found.hindrance.domains)
+
+
+def deletions(objects, step):
+    """How many deletions bring web back to even after a step, in each of the layouts that are most frequent."""
+    named = [one for one in objects if one["kind"] in ("Deployment", "Job")]
+    planned = planned_workloads(named, cluster(*objects, minor=37), [parse_step(step)], KINDS)
+    outcomes = [run(planned.plan, 1, number) for number in range(30)]
+    return {ref.name: numbers for ref, numbers in deletions_after(planned, 1, outcomes)}
+
+
+def test_after_steps_deletions_are_told_that_help_in_each_frequent_layout():
+    six, nine = "a1 a2 b1 b2 c1 c2", "a1 a2 b1 b2 c1 c2 a3 b3 c3"
+    assert {"web": [1]} == deletions([*nodes(), *web(six)], "scale=4")
+    assert {"web": [1, 2]} == deletions([*nodes(), *web(nine)], "scale=3")
+    assert {} == deletions([*nodes(), *web(six), budget(minAvailable=6)], "scale=4")
+    part = web("a1 a2 a3 a1 a2 b1", containers=requesting("500m"))
+    assert {} == deletions([*nodes("a=3 b=2"), *nodes("c=1", cpu="700m"), *part], "cordon=b2"), "some help, not all"
+    job = application("web", ["a1", "a2", "b1"], constraint(), kind="Job", restartPolicy="Never")
+    assert {} == deletions([*nodes(), *job], "cordon=b2")
+
+
 def test_a_neighbour_s_pods_may_fill_a_domain():
     """The fullest domain has none of the workload's own Pods."""
     others = application("other", ["a1"] * 4, labels={"app": "web"})
     found = way(*nodes(), *web("b1 b2 c1"), *others)
 
     assert ((), OTHER_PODS, ZONE) == (found.moves, found.hindrance.reason, found.hindrance.key)
+    enough = way(*nodes(), *web("b1 b2 c1", constraint(minDomains=3)), *others)
+    assert OTHER_PODS == enough.hindrance.reason, "there are as many domains as minDomains"
+
+
+def test_only_pods_that_the_constraint_counts_and_that_are_there_now_are_deleted():
+    counting = constraint(labelSelector={"matchLabels": {"app": "other"}})
+    found = way(*nodes(), *web("a1 a1 b1", counting), *application("other", ["a1", "a2"]))
+    assert OTHER_PODS == found.hindrance.reason
+    missing = deployment(constraint(**SOFT), replicas=5, on=["b1", "c1"], affinity=PREFERRED)
+    assert OTHER_PODS == way(*nodes(), *missing).hindrance.reason, "those in a are yet to be made"
 
 
 UNEVEN = "a1 a2 b1"
@@ -152,6 +256,11 @@ def claimed(on, *extra):
     return [*own, LOCAL, *bound, *volumes, *extra]
 
 
+def first_unready(workload_and_pods):
+    unready(workload_and_pods[1])
+    return workload_and_pods
+
+
 def kept_on(node, cpu):
     """A Pod that waits for this node, and goes to no node as long as none has its label."""
     spec = {"containers": requesting(cpu), "priority": 10, "preemptionPolicy": "Never", "nodeSelector": {"is": "new"}}
@@ -161,6 +270,16 @@ def kept_on(node, cpu):
 
 HINDRANCES = {
     "a budget": ([*nodes(), *web(UNEVEN), budget(minAvailable=3)], BUDGET, "shop/web: 3 healthy, 3 required"),
+    "a budget of two workloads": (
+        [
+            *nodes(),
+            *web(UNEVEN),
+            *application("other", ["b1", "b2"], waiting=1, nodeSelector={"is": "new"}),
+            budget(maxUnavailable=1, selector={"matchExpressions": [{**BOTH[0], "values": ["web", "other"]}]}),
+        ],
+        BUDGET,
+        "shop/web: 5 healthy, 5 required",
+    ),
     "two budgets": (
         [
             *nodes(),
@@ -181,10 +300,41 @@ HINDRANCES = {
         ROOM,
         "c1 lacks 300m of cpu",
     ),
+    "no room on one node, less on another, and a third that takes no Pods": (
+        [
+            *nodes("a=2 b=1"),
+            node("c1", "c", **STUCK),
+            node("c2", "c", cpu="100m"),
+            node("c3", "c", cpu="300m"),
+            *web(UNEVEN, containers=requesting("500m")),
+        ],
+        ROOM,
+        "c3 lacks 200m of cpu",
+    ),
     "another constraint": (
         [*nodes("a=3 b=1"), *web("a1 a2 a3 b1", constraint(), constraint(topologyKey=HOSTNAME))],
         CONSTRAINT,
         HOSTNAME,
+    ),
+    "another constraint that would be worse": (
+        [*nodes("a=3 c=1"), *web("a1 a2 a3 c1", constraint(), constraint(topologyKey=HOSTNAME, **SOFT))],
+        CONSTRAINT,
+        HOSTNAME,
+    ),
+    "scores that weigh more, beside a node that takes no Pods": (
+        [
+            *nodes("a=2 b=2"),
+            *nodes("c=1", taints=[OLD]),
+            node("c2", "c", **STUCK),
+            *web("a1 a2 b1", constraint(**SOFT), affinity=PREFERRED),
+        ],
+        PUT_BACK,
+        "",
+    ),
+    "a Pod that is not ready, before which the controller makes no other": (
+        [*nodes(), *first_unready(stateful(on=["b1", "a1", "a2"]))],
+        WAITS,
+        "",
     ),
     "scores that weigh more": (
         [*nodes("a=2 b=2"), *nodes("c=1", taints=[OLD]), *web("a1 a2 b1", constraint(**SOFT), affinity=PREFERRED)],
