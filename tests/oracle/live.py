@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -42,7 +43,7 @@ def main(environment: Mapping[str, str] = os.environ) -> int:
     try:
         seconds, seed = int(environment.get("SECONDS") or 60), int(environment.get("SEED") or time.time_ns() % 10**6)
         version = parse(environment.get("KUBERNETES") or str(NEWEST))
-        oracle = program(version)
+        oracle, known = program(version), features(version.minor)
         print(f"seed {seed}, Kubernetes {version}, {seconds} s", flush=True)
         counts = {mode: [0, 0, 0] for mode in BATCHES}
         makers = {"placement": mixed(inputs(DATA, "placement"), seed), "profile": whole_profiles(seed)}
@@ -50,13 +51,13 @@ def main(environment: Mapping[str, str] = os.environ) -> int:
         while time.monotonic() < end:
             for mode, maker in makers.items():
                 cases = [next(maker) for _ in range(BATCHES[mode])]
-                asked = _asking(oracle, mode)
-                differing = differing_cases(mode, cases, asked(cases), features(version.minor))
+                asked = partial(ask, oracle, mode)
+                differing = differing_cases(mode, cases, asked(cases), known)
                 counts[mode][0] += len(cases)
                 counts[mode][1] += sum(len(case["nodes"]) for case in cases)
                 counts[mode][2] += len(differing)
                 for case in differing:
-                    path = keep(smallest(mode, case, asked, features(version.minor)), mode, f"1.{version.minor}")
+                    path = keep(smallest(mode, case, asked, known), mode, f"1.{version.minor}")
                     print(f"{mode}: {path}", flush=True)
     except (ValueError, MissingError) as error:
         print(error, file=sys.stderr)
@@ -64,10 +65,6 @@ def main(environment: Mapping[str, str] = os.environ) -> int:
     for mode, (clusters, nodes, differences) in counts.items():
         print(f"{mode}: {clusters:,} Pods in as many clusters, judged on {nodes:,} nodes: {differences:,} differ")
     return int(any(differences for *_, differences in counts.values()))
-
-
-def _asking(oracle: Path, mode: str) -> Asked:
-    return lambda cases: ask(oracle, mode, cases)
 
 
 def mixed(recorded: Sequence[Case], seed: int) -> Iterator[Case]:

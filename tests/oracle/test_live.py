@@ -8,6 +8,7 @@ from itertools import islice
 import pytest
 
 from tests.conformance import main as conformance
+from tests.conformance.cases import IllFormed
 from tests.oracle import live
 from tests.oracle.live import differing_cases, keep, main, mixed, smallest, whole_profiles, without_parts
 from tests.oracle.recording import inputs
@@ -49,6 +50,7 @@ def test_what_is_left_out_of_a_cluster_leaves_out_the_pods_on_it():
     assert [1, 1] == [len(one["nodes"]) for one in smaller[:2]]
     assert [2, 1] == [len(one["pods"]) for one in smaller[:2]]
     assert [0] == [len(one["pod"]["spec"]["topologySpreadConstraints"]) for one in smaller[-1:]]
+    assert all(one["nodes"] for one in without_parts(cluster(["a"], ["a"])))
 
 
 def no_filter(cases):
@@ -72,6 +74,18 @@ def test_only_what_makes_the_difference_is_kept(monkeypatch, tmp_path, capsys):
     path = keep(found, "placement", "1.37", tmp_path)
     assert 1 == conformance(["placement", str(path)])
     assert "filter: ours" in capsys.readouterr().out
+
+
+def test_a_case_that_cannot_be_read_differs(monkeypatch):
+    monkeypatch.setattr(live, "MODES", {"placement": Unreadable})
+
+    assert "no nodes" == live.difference("placement", cluster([], []), LATEST)
+
+
+class Unreadable:
+    @staticmethod
+    def differences(case, known):
+        raise IllFormed("no nodes")
 
 
 class FilterAlone:
