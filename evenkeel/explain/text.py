@@ -234,7 +234,7 @@ def closed_lines(explanation: Explanation) -> Iterator[str]:
         tainted = union(refusal.nodes for refusal in refusals if refusal.plugin == TAINT_TOLERATION)
         named = tainted & named_nodes(explanation)
         for closed in explanation.closed[:MOST_ROWS]:
-            has_been_said = closed.taint and not nodes.named(closed.nodes) & ~named
+            has_been_said = not nodes.named(closed.nodes) & ~named
             yield f"taint {closed.taint}: {closed.advice}" if has_been_said else str(closed)
 
 

@@ -658,6 +658,28 @@ def test_a_change_whose_rollout_never_ends_has_no_command_in_the_text():
     assert ["kubectl patch b"] == [line for line in lines(one) if line.startswith("kubectl")]
 
 
+def test_each_of_two_ports_names_its_nodes():
+    containers = [
+        [{"name": "c", "ports": [{"containerPort": port, "hostPort": port} for port in ports]}]
+        for ports in ([80], [81], [80, 81])
+    ]
+    pods = [pod(name=f"on-{i}", spec={"nodeName": f"n{i}", "containers": containers[i]}) for i in range(2)]
+    one = explained(node("n0", "a"), node("n1", "a"), *pods, containers=containers[2], constraints=[spread()])
+    found = lines(one._replace(obstacles=obstacles(one.explanation.cycle, one.explanation.feasibility)))
+
+    assert [f"host port {80 + i}/TCP: because of shop/on-{i}; refuses n{i}" for i in range(2)] == [
+        line for line in found if line.startswith("host port")
+    ]
+
+
+def test_of_a_pod_that_something_else_places_only_its_condition_is_said():
+    one = explained(node("n1"), constraints=[spread()])
+    first, *others = lines(one._replace(subject=_with(one.subject, ScheduledCondition("", "late")), placer="Fargate"))
+
+    assert "not judged, because Fargate places it" in first
+    assert ["Its condition PodScheduled: late"] == others
+
+
 def test_the_nodes_that_a_port_refuses_are_named_once():
     taken = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
 
