@@ -293,6 +293,15 @@ def test_nothing_has_to_be_scrolled_sideways(opened, request, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [780, 900, 1000, 1280])
+def test_no_table_of_a_few_zones_is_cut(opened, example, width):
+    page = opened(example, width)
+
+    tables = page.evaluate("[...document.querySelectorAll('.scroll')].map(e => [e.scrollWidth, e.clientWidth])")
+    assert tables
+    assert all(inside <= outside for inside, outside in tables)
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["example", "empty"])
