@@ -35,6 +35,7 @@ COMMANDS = {
         f"dump {WAITING} -o FOLDER/dump.gz",
         "explain pod/web-7d4b9c-x2x5p -n shop --cluster FOLDER/dump.gz --kubernetes-version 1.33",
         f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml --kubernetes-version 1.30",
+        f"explain pod/db-1 -n shop --cluster {EXAMPLES}/waiting/claims.yaml",
         f"explain pod/web-3 -n shop --cluster {EXAMPLES}/waiting/taints.yaml",
         f"explain pod/web-5d8f-k2x7p -n shop --cluster {EXAMPLES}/waiting/placeholders.yaml",
     ],
