@@ -16,7 +16,6 @@ from tests.support import ROOT
 from tests.support.monitoring import described
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.watched_resources import WATCHED, Watched
-from webhook.server.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
 TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
@@ -62,12 +61,6 @@ def transcript(name: str) -> str:
     return (TRANSCRIPTS / f"{name}.txt").read_text("utf-8")
 
 
-def settings() -> str:
-    """The table of the server's settings."""
-    rows = ((f"`{one.flag}`", one.default or "–", one.help) for one in SETTINGS)
-    return table(("flag", "default", "what it is"), rows)
-
-
 def rights() -> str:
     """The table of what may be read of a cluster."""
     return _purposes(WATCHED)
@@ -99,7 +92,6 @@ def skew() -> str:
 
 TABLES = {
     "endings": endings,
-    "settings": settings,
     "rights": rights,
     "exits": exits.table,
     "viewer": viewer,

@@ -56,7 +56,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.requests = self.counter(
             "requests",
-            "Number of admission reviews answered. A dry run, as of kubectl diff, counts only here and in the latency.",
+            "Number of admission reviews answered. A dry run counts only here and in the latency.",
             phase=PHASES,
             operation=OPERATION_VALUES,
             result=RESULT_VALUES,
