@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from webhook.cluster.watched_resources import Watched
+from webhook.cluster.watched_resources import SELECTOR, Watched
 from webhook.kubernetes.kinds import APPS, BATCH, CORE, STORAGE_V1, Kinds
 
 LIST_VERBS = ("get", "list")
 WORKLOADS = "Pod templates, replicas and strategies: where the next Pods may go"
+VOLUMES = "which nodes the volumes and claims of a Pod allow"
+NEW_PODS = "what the API server adds to a new Pod, such as requests, a priority and tolerations"
 LISTED_RESOURCES = (
-    Watched(
-        STORAGE_V1, "CSIDriver", "csidrivers", "whether free storage counts, and whether Pods wait", namespaced=False
-    ),
-    Watched(STORAGE_V1, "CSINode", "csinodes", "how many volumes a node attaches", namespaced=False),
-    Watched(STORAGE_V1, "CSIStorageCapacity", "csistoragecapacities", "how much storage is free, and for which nodes"),
+    Watched(STORAGE_V1, "CSIDriver", "csidrivers", VOLUMES, namespaced=False),
+    Watched(STORAGE_V1, "CSINode", "csinodes", VOLUMES, namespaced=False),
+    Watched(STORAGE_V1, "CSIStorageCapacity", "csistoragecapacities", VOLUMES),
     Watched(BATCH, "CronJob", "cronjobs", WORKLOADS),
     Watched(APPS, "DaemonSet", "daemonsets", WORKLOADS),
     Watched(APPS, "Deployment", "deployments", WORKLOADS),
@@ -26,54 +26,28 @@ LISTED_RESOURCES = (
         "resource.k8s.io/v1",
         "DeviceClass",
         "deviceclasses",
-        "which extended resources are devices that dynamic resource allocation gives out",
+        "which extended resources are devices",
         namespaced=False,
     ),
     Watched(
         "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "how many Pods a workload may get"
     ),
     Watched(BATCH, "Job", "jobs", WORKLOADS),
-    Watched(CORE, "LimitRange", "limitranges", "the requests that the API server adds to a new Pod without requests"),
+    Watched(CORE, "LimitRange", "limitranges", NEW_PODS),
     Watched(CORE, "Namespace", "namespaces", "labels, for overrides of the policy", namespaced=False),
     Watched(CORE, "Node", "nodes", "labels, taints and capacity: where Pods may go", namespaced=False),
-    Watched(
-        CORE,
-        "PersistentVolume",
-        "persistentvolumes",
-        "which nodes reach them, and which claims may use them",
-        namespaced=False,
-    ),
-    Watched(CORE, "PersistentVolumeClaim", "persistentvolumeclaims", "the volumes that tie Pods to nodes"),
+    Watched(CORE, "PersistentVolume", "persistentvolumes", VOLUMES, namespaced=False),
+    Watched(CORE, "PersistentVolumeClaim", "persistentvolumeclaims", VOLUMES),
     Watched(CORE, "Pod", "pods", "where Pods run, what they request, and why they wait"),
     Watched("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "how many Pods may be disrupted"),
-    Watched(
-        "scheduling.k8s.io/v1",
-        "PriorityClass",
-        "priorityclasses",
-        "the priority of a new Pod, with or without a class",
-        namespaced=False,
-    ),
+    Watched("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", NEW_PODS, namespaced=False),
     Watched(APPS, "ReplicaSet", "replicasets", WORKLOADS),
     Watched(CORE, "ReplicationController", "replicationcontrollers", WORKLOADS),
-    Watched(
-        "node.k8s.io/v1",
-        "RuntimeClass",
-        "runtimeclasses",
-        "the node selector, tolerations and overhead of a new Pod that names a class",
-        namespaced=False,
-    ),
-    Watched(CORE, "Service", "services", "selectors, from which the selector of default constraints is derived"),
+    Watched("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", NEW_PODS, namespaced=False),
+    Watched(CORE, "Service", "services", SELECTOR),
     Watched(APPS, "StatefulSet", "statefulsets", WORKLOADS),
-    Watched(
-        STORAGE_V1,
-        "StorageClass",
-        "storageclasses",
-        "when claims are bound, and in which domains",
-        namespaced=False,
-    ),
-    Watched(
-        STORAGE_V1, "VolumeAttachment", "volumeattachments", "the volumes that a node has attached", namespaced=False
-    ),
+    Watched(STORAGE_V1, "StorageClass", "storageclasses", VOLUMES, namespaced=False),
+    Watched(STORAGE_V1, "VolumeAttachment", "volumeattachments", VOLUMES, namespaced=False),
 )
 
 
