@@ -28,7 +28,8 @@ A [policy](policy.md) can set the severity of each rule, and make a rule [enforc
 whose default is `ignore` are for a platform team's own policy.
 
 evenkeel reports at most one rule for a field: the gravest. Among equals, a rule yields to those that it names. It
-reports a rule as skipped if the rule needs labels, nodes or other workloads that are not known.
+reports a rule as skipped if the rule needs labels, nodes or other workloads that are not known. No rule knows nodes
+that an autoscaler would add.
 
 **Advice.** Some rules find what is true only while the cluster is as it is now, what may be intended, or what
 concerns evenkeel itself. These are at most a `warning`: evenkeel refuses a policy that makes them an `error` or

@@ -81,14 +81,13 @@ def contradicting_constraints(subject: Subject) -> Iterator[Cause]:
     The zone that one constraint leaves may have only nodes that another one refuses. With two nodes in zone a, one in
     zone b, and maxSkew 1 for zones and nodes, five Pods fit: the sixth must run in zone b, but not on its only node.
 
-    The finding is certain: evenkeel tries all orders in which Pods may come, takes each node to have room without
-    end, and leaves out Pods that fit once others go, or once nodes are uncordoned and without taints that a
-    controller removes, such as not-ready. It names two constraints, or all if no two of them are enough. Required
-    podAntiAffinity of the Pods against each other counts as such a constraint. Where a constraint also counts Pods of
-    others, these may go, so the rule reports nothing.
+    The finding is certain: evenkeel tries all orders in which Pods may come, takes each node to have room without end,
+    and leaves out Pods that fit once others go, or once nodes are uncordoned and without taints that a controller
+    removes, such as not-ready. It names two constraints, or all if no two of them are enough. Required podAntiAffinity
+    of the Pods against each other counts as such a constraint.
 
-    The rule does not know nodes that an autoscaler would add. It reports nothing in the webhook, which does not know
-    Pods, for Jobs, whose Pods end and make room, and where it would take long to try all orders.
+    The rule reports nothing in the webhook, which does not know Pods, for Jobs, whose Pods end and make room, where a
+    constraint also counts Pods of others, which may go, or where it would take long to try all orders.
     """
     workload, room = subject.workload, subject.room
     if room is None or workload.pinned or workload.kind.api_version == BATCH:

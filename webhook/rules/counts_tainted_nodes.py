@@ -30,20 +30,17 @@ _COUNTS = {
 )
 def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     """
-    By default, nodeTaintsPolicy is Ignore. Then a control-plane node or a cordoned node counts as a domain with 0
-    Pods, although no Pod can run there. Each other node takes only maxSkew Pods. This is the most common reason why
-    a rollout does not finish.
-
-    The Node objects of a lost zone stay, with the taint "unreachable". Until somebody deletes them, the zone counts
-    as empty. Pods of the lost zone, and of the next rollout, find no place.
+    By default, nodeTaintsPolicy is Ignore. Then a control-plane node or a cordoned node counts as a domain with 0 Pods,
+    although no Pod can run there. Each other node takes only maxSkew Pods. Likewise, a lost zone counts as empty until
+    somebody deletes its Node objects: its Pods, and those of the next rollout, find no place.
 
     The rule does not report:
 
     - Jobs, because their Pods end and make room
     - Pods that tolerate every taint
-    - constraints that count no more replicas than maxSkew, because each domain may have them all
-    - constraints to which node affinity leaves one domain
-    - constraints to which Honor would leave one domain, or fewer than minDomains, because of the taints of today
+    - constraints that count no more replicas than maxSkew
+    - constraints to which node affinity leaves one domain, or Honor would leave one, or fewer than minDomains, because
+      of the taints of today
     - in evenkeel lint, a single Pod whose constraint counts none of the other manifests
     """
     if not subject.features.node_inclusion_policies:

@@ -21,9 +21,7 @@ from webhook.kubernetes.reader import brief
 def deprecated_topology_key(subject: Subject) -> Iterator[Cause]:
     """
     Kubernetes 1.14 and 1.17 replaced the keys that contain `beta.kubernetes.io`. Cloud providers still give some of
-    them to nodes, but other nodes have only the new key.
-
-    The rule does not report a key that a node of the cluster has.
+    them to nodes, but other nodes have only the new key. The rule does not report a key that a node of the cluster has.
     """
     carried, repairs = subject.nodes.label_keys, Repairs(subject)
     for constraint in subject.constraints:

@@ -32,7 +32,7 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
     `info`.
 
     `{}` is not empty if matchLabelKeys add labels to it. In an operator's custom resource, the rule reports the
-    selector only if the operator is known to keep it as it is. `evenkeel kinds` lists what each operator fills in.
+    selector only if the operator is known to keep it as it is.
     """
     for constraint in subject.constraints:
         null = constraint.label_selector is None

@@ -29,14 +29,11 @@ NAMESPACE_LABELS: FieldPath = ("metadata", "labels")
 )
 def idle_switch(subject: Subject) -> Iterator[Cause]:
     """
-    evenkeel has two switches. The annotation `evenkeel.dev/ignore` on an object, or on its Pod template, lists ids
-    of rules. The label `evenkeel.dev/skip: "true"` exempts a Pod from defaults, and a Namespace from everything.
+    evenkeel has two switches: the annotation `evenkeel.dev/ignore` with ids of rules, on an object or on its Pod
+    template, and the label `evenkeel.dev/skip: "true"` on a Pod or a Namespace. With another name, with another value
+    or in another place they have no effect, and Kubernetes does not warn about it.
 
-    A switch with another name, with another value or in another place has no effect, and Kubernetes does not warn
-    about it.
-
-    The webhook finds this only in objects that it gets: by default, objects with constraints. `lint` and `admit` find
-    it in all objects, `lint` also in Namespaces.
+    The webhook finds this only in objects that it gets: by default, objects with constraints.
     """
     for path, value in islice(subject.workload.switches, MOST_WARNINGS):
         name = str(path[-1])

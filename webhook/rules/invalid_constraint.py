@@ -45,11 +45,9 @@ from webhook.spread.validation import IN_BOTH, REPEATED, errors_in, on_stored_po
 )
 def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    The API server rejects such a Pod when it is created, and such a built-in workload when it is applied.
-
-    Two errors pass the API server, and then every Pod fails when a controller creates it, so whoever applied the
-    object does not see it. The API server does not check Pod templates in custom resources. Since 1.34, it accepts
-    a template that has one key in both matchLabelKeys and labelSelector, but rejects every Pod made from it.
+    The API server rejects such a Pod or built-in workload. But it does not check Pod templates in custom resources.
+    Since 1.34, it also accepts a template that has one key in both matchLabelKeys and labelSelector. Then every Pod
+    fails when a controller creates it, and whoever applied the object does not see it.
     """
     repairs = Repairs(subject)
     for error in islice(_errors(subject), MOST_LINES):

@@ -50,16 +50,12 @@ def missing_min_domains(subject: Subject) -> Iterator[Cause]:
     """
     A zone counts only if it has a node. While one zone has nodes, a hard constraint refuses none of them, so all Pods
     may run in that zone, and no autoscaler is asked for another one. With minDomains: 3, each zone takes only maxSkew
-    Pods until three zones have nodes.
+    Pods until three zones have nodes. Pods then wait for these nodes: the rule single-domain says when they come.
 
-    Pods then wait for these nodes: the rule single-domain says when they come.
+    The rule takes minDomains: 1 for none, because it is the default. The rule does not report:
 
-    The rule takes minDomains: 1 for none, because it is the default. The parameter `minDomains` is what
-    `evenkeel lint --fix` writes; without it, `--fix` writes nothing. The rule does not report:
-
-    - workloads of one Pod, or of no more Pods than maxSkew, because one domain may have them all
-    - Pods to which nodeSelector, node affinity or a claim leaves one domain, because minDomains would keep them
-      waiting. Where nodes are known, this may be by any label, such as `disktype: ssd`.
+    - workloads of no more Pods than maxSkew, because one domain may have them all
+    - Pods to which nodeSelector, node affinity or a claim leaves one domain, because minDomains would keep them waiting
     """
     workload, keys = subject.workload, subject.keys("topologyKeys")
     if workload.pinned or not subject.features.min_domains:

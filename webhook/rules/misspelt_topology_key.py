@@ -23,10 +23,10 @@ from webhook.spread.constraint import Constraint
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """
     No node has a label with a misspelt key. So a hard constraint leaves every Pod Pending, and a soft one has no
-    effect. Kubernetes prints no message about it when you apply the object.
+    effect.
 
-    The rule does not report your own keys, such as `rack` or `example.com/zone`, or a key that a node of the
-    cluster has.
+    The rule does not report your own keys, such as `rack` or `example.com/zone`, or a key that a node of the cluster
+    has.
     """
     carried = subject.snapshot.nodes.label_keys if subject.snapshot is not None else ()
     repairs = Repairs(subject)

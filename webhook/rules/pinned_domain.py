@@ -58,27 +58,22 @@ from webhook.spread.domains import OnlyDomain, affinity_field, leaves_one_domain
 )
 def pinned_domain(subject: Subject) -> Iterator[Cause]:
     """
-    If nodeSelector or required node affinity allows only one value of the topology key, the constraint spreads
-    nothing. A hard constraint refuses none of the allowed nodes, and a soft one prefers none.
-
-    A hard constraint may also need more values than are allowed. The rule reports two cases, if there are more
-    replicas than fit:
+    If nodeSelector or required node affinity allows only one value of the topology key, the constraint spreads nothing.
+    A hard constraint may also need more values than are allowed, so that replicas wait:
 
     - The values are fewer than minDomains. Then each domain takes only maxSkew Pods, whatever nodes you add.
-    - nodeAffinityPolicy is Ignore, and a node is in a domain that is not allowed. That domain counts as empty, so
-      each other domain takes only maxSkew Pods. This needs nodes.
+    - nodeAffinityPolicy is Ignore, and a node is in a domain that is not allowed. That domain counts as empty, so each
+      other domain takes only maxSkew Pods. This needs nodes.
 
-    Only nodeSelector and the operator In name values. Where nodes are known, the rule also sees any other
-    nodeSelector and node affinity, such as `disktype: ssd` if all such nodes are in one zone. As such nodes may join
-    in other zones, this is only an `info`.
-
-    minDomains is no remedy: where no other domain is allowed, the remaining Pods would wait for ever.
+    Where nodes are known, the rule also finds that all nodes with another label, such as `disktype: ssd`, are in one
+    zone. As such nodes may join in other zones, this is only an `info`.
 
     A claim that all Pods share may also leave one domain: the zone of its volume, or the only one that its class
     allows. If nodes in others count, these stay empty, so the domain takes only maxSkew Pods. This needs a cluster.
 
-    The rule does not report workloads of one replica, except Pods, constraints that evenkeel has added, and
-    constraints that do not count their own Pods. It reports a Job only if the constraint spreads nothing.
+    minDomains is no remedy: the remaining Pods would wait for ever. The rule does not report workloads of one replica,
+    except Pods, constraints that evenkeel has added, and constraints that do not count their own Pods. It reports a Job
+    only if the constraint spreads nothing.
     """
     workload = subject.workload
     waits = workload.kind.api_version != BATCH

@@ -58,7 +58,7 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     matchLabelKeys, each revision is spread on its own.
 
     The rule does not report a workload with maxSurge 0: an old Pod is deleted before a new one is created, and a hard
-    constraint then puts the new Pod in its place. It reports an object once, at its first constraint.
+    constraint then puts the new Pod in its place.
     """
     workload = subject.workload
     several = workload.replicas > 1 or (workload.most_replicas or 0) > 1

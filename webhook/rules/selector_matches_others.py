@@ -41,17 +41,15 @@ from webhook.spread.selectors import Match, as_selector
 )
 def selector_matches_others(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler spreads the Pods of both workloads together. The Pods of one workload may then all be in one
-    domain, and a hard constraint may keep one of its Pods out of a domain that the other workload fills. This may
-    be intended, for example for a stable version and its canary.
+    The scheduler spreads the Pods of both workloads together. The Pods of one workload may then all be in one domain,
+    and a hard constraint may keep one of its Pods out of a domain that the other workload fills. This may be intended,
+    for example for a stable version and its canary.
 
     evenkeel tells Pods apart by the workload's own selector and by the labels that its controller adds. Of an
-    operator's custom resource, it knows only the Pods that the operator makes for it. Among manifests, workloads in
-    other files count unless they most likely belong to another cluster.
+    operator's custom resource, it knows only the Pods that the operator makes for it.
 
-    The rule does not report a Pod without a controller, because its constraints are there to spread it among others.
-    It does not report a workload with no more replicas than maxSkew, because a constraint for its own Pods alone
-    would spread nothing.
+    The rule does not report a Pod without a controller, whose constraints are there to spread it among others, or a
+    workload with no more replicas than maxSkew.
     """
     if subject.workload.is_pod or subject.workload.is_hook:
         return

@@ -37,15 +37,12 @@ COUNTS_OWN_PODS = f"""
 )
 def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler counts only Pods that the selector matches. If the selector does not match its own Pod, the Pod is
-    never counted. So all replicas may run in one domain.
+    The scheduler counts only Pods that the selector matches. If the selector does not match its own Pod, all replicas
+    may run in one domain.
 
-    The Pods of a Job have the label job-name with the name of the Job. A selector that names the job-name of a
-    CronJob's Job, or a controller-uid, matches no such Pod: the name ends in the time at which the Job is due, and
-    the uid is created with the Job.
-
-    In an operator's custom resource, evenkeel knows only the labels that `evenkeel kinds` lists, such as
-    strimzi.io/cluster with the name of the Kafka. It reports a selector that asks for another value.
+    A selector that names the job-name of a CronJob's Job, or a controller-uid, matches no Pod: the name ends in the
+    time at which the Job is due, and the uid is created with the Job. In an operator's custom resource, evenkeel knows
+    only the labels that `evenkeel kinds` lists, and reports a selector that asks for another value.
     """
     added = _added(subject)
     for constraint in subject.constraints:

@@ -45,8 +45,8 @@ def single_domain(subject: Subject) -> Iterator[Cause]:
     of the other zones, the remedy is nodes there that the Pods tolerate. Taints that a controller removes, such as
     not-ready, leave no zone out.
 
-    The rule does not report a workload that has no more replicas than maxSkew. Where nodeSelector or node affinity
-    leaves one domain, pinned-domain reports it. If a claim leaves one, minDomains would keep Pods waiting.
+    The rule does not report a workload that has no more replicas than maxSkew, or one whose node affinity or claim
+    leaves one domain: see pinned-domain.
     """
     workload = subject.workload
     if workload.pinned or DEFAULTED_BY_ANNOTATION in workload.annotations:

@@ -31,9 +31,8 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     for, and no other controller of the cluster or workload of the input has these labels. In evenkeel lint,
     app.kubernetes.io/name is enough, as in Helm's charts.
 
-    Without an autoscaler among the manifests, the rule does not report a workload without replicas or with 0, because
-    it may have an autoscaler. The webhook, and lint on the output of a cluster, also do not report a workload with 1:
-    the API server writes 1 if you write nothing.
+    The rule does not report a workload whose replicas may come from an autoscaler that is not among the manifests:
+    without replicas or with 0, and in the webhook or the output of a cluster also with 1.
     """
     for constraint in subject.hard:
         if constraint.max_skew < subject.workload.replicas or subject.workload.pinned:

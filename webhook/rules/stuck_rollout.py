@@ -73,13 +73,12 @@ from webhook.spread.constraint import Constraint
 def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     """
     With up to three replicas, the default maxUnavailable of 25% rounds down to 0, and maxSurge rounds up to 1. A
-    rolling update then deletes an old Pod only after a new one is ready. If the cluster takes no Pod more, because
-    each node or zone may have one Pod, or has no room, the rollout waits for ever.
+    rolling update then deletes an old Pod only after a new one is ready. If the cluster takes no Pod more, because each
+    node or zone may have one Pod, or has no room, the rollout waits for ever.
 
     The finding is certain: all replicas have room, and the scheduler can place no other Pod in any order while they
-    run. As in unschedulable, the rule knows no nodes that an autoscaler would add, and reports nothing if preemption
-    may make room. It leaves out constraints and anti-affinity with matchLabelKeys, by which new Pods may not count
-    old ones.
+    run. As in unschedulable, the rule reports nothing if preemption may make room. It leaves out constraints and
+    anti-affinity with matchLabelKeys, by which new Pods may not count old ones.
     """
     workload, room = subject.workload, subject.room
     strategy = read_deployment_strategy(as_mapping(workload.spec.get("strategy")))

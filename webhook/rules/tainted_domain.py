@@ -39,10 +39,9 @@ from webhook.spread.taints import CORDONED, Taint
 )
 def tainted_domain(subject: Subject) -> Iterator[Cause]:
     """
-    By default, nodeTaintsPolicy is Ignore, and a domain whose nodes are all cordoned or tainted counts with 0 Pods.
-    So each other domain takes only maxSkew Pods, and the remaining replicas wait.
-
-    The rule does not report Jobs or a workload that no node takes.
+    By default, nodeTaintsPolicy is Ignore, and a domain whose nodes are all cordoned or tainted counts with 0 Pods. So
+    each other domain takes only maxSkew Pods, and the remaining replicas wait. The rule does not report Jobs or a
+    workload that no node takes.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -34,9 +34,9 @@ from webhook.spread.nodes import NodeSet
 )
 def too_few_domains(subject: Subject) -> Iterator[Cause]:
     """
-    While there are fewer eligible domains than minDomains, the scheduler takes 0 as the minimum of Pods in a
-    domain. Each domain takes only maxSkew Pods. This is what minDomains is for if an autoscaler adds nodes in more
-    domains. Otherwise the remaining replicas wait for ever.
+    While there are fewer eligible domains than minDomains, the scheduler takes 0 as the minimum of Pods in a domain, so
+    each domain takes only maxSkew Pods. This is what minDomains is for if an autoscaler adds nodes in more domains.
+    Otherwise the remaining replicas wait for ever.
 
     The rule does not report Jobs or a workload without an eligible domain.
     """

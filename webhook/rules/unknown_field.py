@@ -34,10 +34,9 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
     The API server drops a field that it does not know, so the field has no effect. kubectl refuses it, but other
     clients may not even warn.
 
-    The API server also drops a field `topologySpreadConstraint` in a Pod's spec, and constraints beside the Pod
-    template or in its metadata. Only `lint` and `admit` find these, because the webhook does not get them.
-
-    In values of Helm, `lint` reports constraints that no template of the chart in the same folder reads.
+    Only `lint` and `admit` find a field `topologySpreadConstraint` in a Pod's spec, and constraints beside the Pod
+    template or in its metadata, because the webhook does not get them. In values of Helm, `lint` reports constraints
+    that no template of the chart in the same folder reads.
     """
     workload, right = subject.workload, path_text(subject.workload.path)
     own = workload.kind.operator.own_fields if workload.kind.operator is not None else ()

@@ -55,19 +55,17 @@ from webhook.spread.nodes import NodeSet
 )
 def unschedulable(subject: Subject) -> Iterator[Cause]:
     """
-    A domain that has room for only a few Pods holds back all others, because none may have more than maxSkew Pods
-    above it. The remaining replicas wait, even if other domains have room.
+    A domain that has room for only a few Pods holds back all others, because none may have more than maxSkew Pods above
+    it. The remaining replicas wait, even if other domains have room.
 
     The finding is certain: the scheduler cannot place more replicas in any order. Replicas that run are counted where
-    they are. The rule knows no nodes that an autoscaler would add, and assumes that every node may have the devices
-    of dynamic resource allocation.
+    they are. The rule knows no nodes that an autoscaler would add, and assumes that every node may have the devices of
+    dynamic resource allocation.
 
-    The rule reports nothing if
-
-    - the strategy is Recreate, which may remove the running Pods first
-    - preemption may make room: the Pod has a priority, or Pods with a lower priority than the default run. The
-      webhook does not read PriorityClasses, so it reports nothing if any Pod uses one, and treats the room of Pods
-      with a negative priority as free
+    The rule reports nothing if the strategy is Recreate, which may remove the running Pods first, or if preemption may
+    make room: the Pod has a priority, or Pods with a lower priority than the default run. The webhook does not read
+    PriorityClasses, so it reports nothing if any Pod uses one, and treats the room of Pods with a negative priority as
+    free.
 
     If there are fewer domains than minDomains, this is only an `info` while nodes may join in other domains.
     """

@@ -27,8 +27,7 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     """
     Only Pods of a Deployment have the label pod-template-hash. For other kinds, the scheduler ignores the key and
     counts the Pods of all revisions together. Pods of a StatefulSet or a DaemonSet have controller-revision-hash
-    instead, and Pods of an Argo Rollout have rollouts-pod-template-hash. Other kinds have no label for the
-    revision.
+    instead, and Pods of an Argo Rollout have rollouts-pod-template-hash. Other kinds have no such label.
     """
     kind = subject.workload.kind
     is_revision_known = kind.built_in or kind.revision_key is not None
