@@ -86,8 +86,8 @@ def endings() -> str:
 
 def skew() -> str:
     """The table of the metrics of a report."""
-    rows = ((f"`{one.name}`", one.type, one.help) for one in described(skew_metrics.metrics(None, 0, 0)))
-    return table(("metric", "type", "what it is"), rows)
+    rows = ((f"`{family.name}`", family.help) for family in described(skew_metrics.metrics(None, 0, 0)))
+    return table(("metric", "what it is"), rows)
 
 
 TABLES = {
@@ -99,8 +99,7 @@ TABLES = {
     "values": chart.table,
     "metrics": metrics.table,
     "reasons": metrics.reasons,
-    "alerts": partial(metrics.alerts, "alerts.yaml"),
-    "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
+    "alerts": metrics.alerts,
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
     "growth": growth.table,
     "compared": versions.compared,

@@ -1,4 +1,4 @@
-"""The metrics and alerts in docs/operate.md and docs/report-metrics.md, from the registry and the files of rules."""
+"""The metrics and alerts in docs/operate.md, from the registry and the file of rules."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def reasons() -> str:
     return markdown_table(("reason", "why"), ((f"`{reason}`", text) for reason, text in REASONS.items()))
 
 
-def alerts(file: str) -> str:
-    """The table of the alerts in one of the chart's files."""
+def alerts() -> str:
+    """The table of the webhook's alerts."""
     rows = (
-        (rule["alert"], rule["labels"]["severity"], rule["annotations"]["runbook"]) for rule in alerts_of(file)
+        (rule["alert"], rule["labels"]["severity"], rule["annotations"]["runbook"])
+        for rule in alerts_of("alerts.yaml")
     )
     return markdown_table(("alert", "severity", "what to do"), rows)
