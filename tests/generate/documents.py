@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from evenkeel.catalogue import markdown as catalogue
@@ -107,6 +107,18 @@ TABLES = {
 }
 
 
-if __name__ == "__main__":
+def write() -> Iterator[str]:
+    """Write each generated file that is not as it should be today, and yield its name."""
     for name, content in GENERATED.items():
-        (ROOT / name).write_text(content(), "utf-8")
+        path, text = ROOT / name, content()
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            yield name
+
+
+if __name__ == "__main__":
+    rewritten = 0
+    for name in write():
+        rewritten += 1
+        print(f"rewrote {name}")
+    print(f"{rewritten} of {len(GENERATED)} generated files were not up to date")

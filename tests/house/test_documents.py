@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 
 from evenkeel.report.moves_text import _WORDS as WORDS_OF_REASONS
-from tests.generate import concepts, exits, versions
+from tests.generate import concepts, documents, exits, versions
 from tests.generate.commands import output
 from tests.generate.documents import GENERATED, PAGES, TABLE, fill, table_of
 from tests.house.cited_tests import cited_tests, is_test
@@ -211,6 +211,17 @@ def rounds_to(value, figure):
     exponent = Decimal(figure).as_tuple().exponent or Decimal(figure).normalize().as_tuple().exponent
     unit = Decimal(1).scaleb(exponent)
     return any(abs(scaled - Decimal(figure)) <= unit / 2 for scaled in (value, value / 1000))
+
+
+def test_only_what_is_not_up_to_date_is_written_and_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    monkeypatch.setattr(documents, "GENERATED", {name: lambda: "today" for name in ("new", "old", "same")})
+    (tmp_path / "old").write_text("yesterday", "utf-8")
+    (tmp_path / "same").write_text("today", "utf-8")
+
+    assert ["new", "old"] == [*documents.write()]
+    assert {"today"} == {(tmp_path / name).read_text("utf-8") for name in ("new", "old")}
+    assert [] == [*documents.write()]
 
 
 def test_every_page_is_in_the_list_of_pages():
