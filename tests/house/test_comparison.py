@@ -52,7 +52,7 @@ def test_a_source_is_of_a_version_that_is_named(need):
 
 @pytest.mark.parametrize("tool", VERSIONS)
 def test_a_version_is_exact(tool):
-    version, date, repository, _ = VERSIONS[tool]
+    version, date, repository = VERSIONS[tool]
 
     assert re.fullmatch(r"\d+\.\d+\.\d+|[0-9a-f]{7}", version)
     assert re.fullmatch(r"2\d{3}-\d\d-\d\d", date)
