@@ -276,3 +276,13 @@ def test_a_notice_is_not_kept_by_an_override_under_which_the_rule_only_warns():
     said = [[part.settings[rule].notice for rule in errors] for part in found.parts]
 
     assert [["will be denied; ask us"] * 2, ["", "will be denied; ask us"]] == said
+
+
+def test_a_notice_of_the_policy_is_for_errors_of_its_overrides_too():
+    """Those that only an override makes one, and not where the rule has a notice of its own."""
+    override = f"{{name: a, {ALL}, rules: {{pinned-pod: error, empty-selector: error}}}}"
+    rules = "rules: {empty-selector: {notice: {contact: them}}}"
+    found = policy(f"enforcement: Warn\nnotice: {{contact: us}}\n{rules}\noverrides: [{override}]")
+    said = [[part.settings[rule].notice for rule in ("pinned-pod", "empty-selector")] for part in found.parts]
+
+    assert [["", "will be denied; ask them"], ["will be denied; ask us", "will be denied; ask them"]] == said

@@ -125,11 +125,14 @@ def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]
         yield ("overrides", i, "defaulting"), item.get("defaulting")
 
 
-def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
+def _settings(
+    raw: Mapping[str, object], base: RuleSettings, path: FieldPath, causes: list[str], notice_of_policy: str = ""
+) -> RuleSettings:
     """
     Return `base` with the changes that `raw` makes, which is the policy or an override.
 
     A notice of the policy or the override is for all of its errors, except rules that it gives a notice of their own.
+    The notice of the policy is also for what only an override makes an error.
     """
     settings, common_notice = dict(base), _notice(raw, path, causes)
     with_own_notice: set[str] = set()
@@ -154,8 +157,8 @@ def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, ca
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
             causes.append(f"{path_text(rule_path)}: must have {' or '.join(rule.required)}; write {example}")
     for rule_id, setting in settings.items():
-        if common_notice and rule_id not in with_own_notice and setting.severity is Severity.ERROR:
-            settings[rule_id] = replace(setting, notice=common_notice)
+        if rule_id not in with_own_notice and setting.severity is Severity.ERROR:
+            settings[rule_id] = replace(setting, notice=common_notice or setting.notice or notice_of_policy)
     return settings
 
 
@@ -179,6 +182,7 @@ def _unprintable(said: str, path: FieldPath) -> Iterator[str]:
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
     """Return the overrides; `raw` is the policy with its defaults filled in, and has what an override does not set."""
     overrides: dict[str, Override] = {}
+    notice = _notice(raw, (), [])  # What is wrong with it is said where the policy's own settings are read.
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
         if not item.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
@@ -192,7 +196,7 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             pod_selector=_selector(item, (*path, "podSelector"), causes),
             scheduler_name=name if isinstance(name, str) else None,
             until=parse_day(item.get("until"), (*path, "until"), causes),
-            settings=_settings(item, base, path, causes),
+            settings=_settings(item, base, path, causes, notice),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
             defaulting_mode=str(item.get("defaultingMode", raw["defaultingMode"])),
         )
