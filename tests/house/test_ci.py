@@ -104,12 +104,11 @@ def test_the_gates_of_the_page_fail_on_a_rollout_that_never_finishes(tmp_path):
 
 
 def test_what_the_tutorial_puts_into_ci_fails_until_the_files_are_mended(tmp_path, monkeypatch):
-    """The action, and the hook as pre-commit calls it, in the folder that the page fills."""
+    """The action, and the hook as pre-commit calls it with the same options, in the folder that the page fills."""
     page = PAGE.read_text("utf-8")
-    workflow, hooks = map(yaml.safe_load, re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    (workflow,) = map(yaml.safe_load, re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
     (inputs,) = (step["with"] for step in workflow["jobs"]["spread"]["steps"] if "<this repository>" in step["uses"])
-    (hook,) = hooks["repos"][0]["hooks"]
-    (entry,) = (known["entry"] for known in HOOKS if known["id"] == hook["id"])
+    (entry,) = (hook["entry"] for hook in HOOKS if hook["id"] == "evenkeel-lint")
     shutil.copytree(ROOT / "docs" / "examples" / "tutorial", folder := tmp_path / "repository")
     for block in blocks(page):
         for file in re.findall(r"^cat > .*?^EOF$", block.text, re.DOTALL | re.MULTILINE):
@@ -121,7 +120,7 @@ def test_what_the_tutorial_puts_into_ci_fails_until_the_files_are_mended(tmp_pat
         known = {"steps.install.outputs.bin": str(BIN), **OF_GITHUB}
         ran = run_step(LINT, known, inputs, folder)
         files = map(str, sorted(folder.glob("*.yaml")))
-        return ran.returncode, cli.main([*shlex.split(entry)[1:], *hook["args"], *files])
+        return ran.returncode, cli.main([*shlex.split(entry)[1:], *shlex.split(inputs["args"]), *files])
 
     assert set(inputs) <= set(ACTION["inputs"])
     assert (1, 1) == codes()
