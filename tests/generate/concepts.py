@@ -22,7 +22,6 @@ from webhook.policy.scheduler_configuration import POD_TOPOLOGY_SPREAD
 FOLDER = "concepts"  # Below docs.
 ZONES = ("a", "b", "c")
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
-UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
 SHUT = {"TaintToleration": "tainted", "NodeResourcesFit": "full"}  # What a filter means, in one word.
 SOFT, HONOR = {"whenUnsatisfiable": "ScheduleAnyway"}, {"nodeTaintsPolicy": "Honor"}
 REVISION = {"matchLabelKeys": ["pod-template-hash"]}
@@ -309,21 +308,6 @@ def scale_down() -> Iterator[Frame]:
     yield frame("After scaling to 3 Pods: one outcome", left, sums(left), verdicts(left))
 
 
-def lost_zone() -> Iterator[Frame]:
-    """Nobody reaches zone c, then its nodes are deleted, then new ones join."""
-    lost = [*nodes(1, "a", "b"), node("c1", "c", taints=[UNREACHABLE]), *pods(a1=2, b1=2)]
-    lost += [running("c1", **DELETED) for _ in range(2)]
-    gone, back = [*nodes(1, "a", "b"), *pods(a1=2, b1=2)], [*nodes(1), *pods(a1=3, b1=3)]
-    moments = {
-        "1. Zone c is lost": lost,
-        "2. Its Node objects are deleted": gone,
-        "3. Zone c is back, with a new node": back,
-    }
-    for caption, there in moments.items():
-        placed = scene(there, spread(), replicas=6)
-        yield frame(caption, placed, sums(placed), verdicts(placed))
-
-
 PICTURES = {
     "topology": topology,
     "skew": skew,
@@ -334,7 +318,6 @@ PICTURES = {
     "defaults": defaults,
     "rollout": rollout,
     "scale-down": scale_down,
-    "lost-zone": lost_zone,
 }
 
 DRAWINGS = {f"docs/{FOLDER}/{name}.svg": name for name in PICTURES}
