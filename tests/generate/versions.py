@@ -13,27 +13,23 @@ from tests.generate.markdown import table as markdown_table
 from tests.support import DATA
 from webhook.kubernetes.features import NEWEST, OLDEST, PRE_RELEASE, features
 
+MESSAGE = "Some messages of kube-scheduler have other words."
 # What comes with a feature; where it goes again, the second text is what comes then.
 CHANGES = {
     "selector_merge": ("kube-apiserver merges `matchLabelKeys` into `labelSelector`.",),
     "topology_labels": ("kube-apiserver copies zone and region onto a Pod when the Pod is bound.",),
     "empty_selector_counts": ("The selector `{}` counts every Pod of the namespace.",),
     "lengths_in_bytes": ("Errors of labels give lengths in bytes, not in characters.",),
-    "names_untolerated_taint": (
-        "kube-scheduler's message names the taint that a Pod does not tolerate.",
-        "kube-scheduler's message says `untolerated taint(s)`, and does not name the taints.",
-    ),
-    "node_name_in_pre_filter": (
-        "For a Pod with a `nodeName`, kube-scheduler's message sums up all other nodes as `[NodeName]`.",
-    ),
+    "names_untolerated_taint": (MESSAGE, MESSAGE),
+    "node_name_in_pre_filter": (MESSAGE,),
     "pod_level_resources": ("Requests of a whole Pod (`spec.resources`) count.",),
     "allocated_resources": ("Of a bound Pod, the resources that its node has allocated to its containers count, too.",),
     "pod_allocated_resources": (
         "Of a bound Pod, the resources that its node has allocated to the whole Pod count, too.",
     ),
     "greatest_of_sums": (
-        "Of a bound Pod, kube-scheduler counts the greatest of three sums: requested, allocated and actuated. "
-        "It does not sum up the greatest amount of each container.",
+        "Of a bound Pod, kube-scheduler counts the greatest of three sums: requested, allocated and actuated, "
+        "not the sum of each container's greatest amount.",
     ),
     "skips_best_effort": ("NodeResourcesBalancedAllocation skips a Pod that requests neither CPU nor memory.",),
     "scores_balance_gained": (
@@ -61,25 +57,18 @@ CHANGES = {
         "A Pod waits if the CSI driver of its volume is missing and the CSIDriver has `preventPodSchedulingIfMissing`.",
     ),
     "volume_attributes_class": ("A claim gets only volumes of its VolumeAttributesClass.",),
-    "claim_in_use_reason": (
-        "kube-scheduler's message says of a ReadWriteOncePod claim in use that another Pod uses it.",
-    ),
+    "claim_in_use_reason": (MESSAGE,),
     "scores_storage_capacity": ("VolumeBinding scores nodes by their free storage.",),
     "breaks_ties_by_heap": ("Of several best nodes, kube-scheduler takes the first in a heap of them, not any.",),
     "requests_beyond_preemption": ("kube-scheduler preempts no Pod on a node that is too small for the request.",),
     "nominates_before_binding": ("kube-scheduler also nominates a node for a Pod while it binds the Pod's volumes.",),
-    "speaks_of_deallocation": (
-        "kube-scheduler's message of every Pod that waits has `no new claims to deallocate`.",
-        "kube-scheduler's message has no `no new claims to deallocate`.",
-    ),
-    "rejection_ends_post_filter": (
-        "If PreFilter rejects a Pod, kube-scheduler's message ends with `not found`, and does not speak of preemption.",
-    ),
+    "speaks_of_deallocation": (MESSAGE, MESSAGE),
+    "rejection_ends_post_filter": (MESSAGE,),
     "spares_ending_victims": ("Preemption sets no condition DisruptionTarget on a Pod that is being deleted already.",),
     "counts_budgets_to_violated": (
         "A Pod that would be preempted counts for PodDisruptionBudgets up to the first one that it violates.",
     ),
-    "tells_preemption": ("If kube-scheduler preempts Pods, its message names the node and the number of these Pods.",),
+    "tells_preemption": (MESSAGE,),
     "scores_pod_level_requests": ("NodeResourcesFit also scores what a Pod requests as a whole (`spec.resources`).",),
     "empty_selector_protects": (
         "A PodDisruptionBudget with the selector `{}` protects all Pods of its namespace from preemption, too.",
@@ -135,11 +124,12 @@ def _table() -> str:
 
 
 def _counted() -> Iterator[tuple[str, ...]]:
-    """Each version with the number of recorded cases of each kind."""
+    """Each version that has recorded cases, with their number of each kind."""
     for minor in range(FIRST_LISTED, NEWEST + 1 + bool(PRE_RELEASE)):
         counted = [sum(map(cases, DATA.glob(f"1.{minor}/{mode.RECORDED}"))) for mode in MODES.values()]
         name = f"1.{minor}" if minor <= NEWEST else f"{PRE_RELEASE} (pre-release)"
-        yield name, *(str(count or "") for count in counted)
+        if any(counted):
+            yield name, *(str(count or "") for count in counted)
 
 
 def _changed() -> Iterator[str]:
@@ -162,7 +152,8 @@ def changes(minor: int) -> list[str]:
     """What a minor version does otherwise than the one before."""
     before, now = features(minor - 1), features(minor)
     turned = [name for name in CHANGES if getattr(before, name) != getattr(now, name)]
-    return [
+    words = (
         f"{CHANGES[name][0 if getattr(now, name) else 1]}{' *(not compared)*' if name in NOT_COMPARED else ''}"
         for name in turned
-    ]
+    )
+    return [*dict.fromkeys(words)]
