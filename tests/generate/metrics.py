@@ -10,8 +10,6 @@ from webhook.cluster.watched_resources import WATCHED
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.server.metrics import ClusterMetrics, Metrics
 
-MOST_SHOWN = 4
-
 
 def families() -> list[Family]:
     """All that a server exposes that watches a cluster."""
@@ -29,11 +27,7 @@ def table() -> str:
 
 
 def _shown(family: Family) -> str:
-    return "; ".join(_values(name, values) for name, values in family.labels.items() if name != "le") or "–"
-
-
-def _values(name: str, values: list[str]) -> str:
-    return f"`{name}`: {', '.join(values) if len(values) <= MOST_SHOWN else f'one of {len(values)}'}"
+    return ", ".join(f"`{name}`" for name in family.labels if name != "le") or "–"
 
 
 def reasons() -> str:
