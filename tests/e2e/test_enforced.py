@@ -1,4 +1,4 @@
-"""A developer with the role edit in one namespace, and enforced rules: each row of a table of docs/policy.md."""
+"""A developer with the role edit in one namespace, and enforced rules: each item of a list of docs/policy.md."""
 
 from __future__ import annotations
 
