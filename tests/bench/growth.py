@@ -4,7 +4,7 @@
     a Size ──> objects ──> a dump, a store, manifests ──> CPU time of a process forked for it, the least of some rounds,
                                                           and how many functions it calls, which others do not disturb
 
-It writes growth.json, from which `make docs` writes the table of docs/performance.md.  With names of parts as
+It writes growth.json, from which `make docs` writes growth.md.  With names of parts as
 arguments it measures these only, and keeps the figures of the others.
 """
 

@@ -38,6 +38,7 @@ def table_of(block: re.Match[str]) -> str:
 WHOLE = {
     "docs/rules.md": catalogue.page,
     "docs/tutorial.md": tutorial.page,
+    "tests/bench/growth.md": growth.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
     "charts/evenkeel/files/operators.yaml": chart.operators,
@@ -101,7 +102,6 @@ TABLES = {
     "reasons": metrics.reasons,
     "alerts": metrics.alerts,
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
-    "growth": growth.table,
     "compared": versions.compared,
     "changes": versions.changed,
 }
