@@ -70,7 +70,7 @@ def section(rule: Rule) -> Iterator[str]:
     yield from ("```diff", *_difference(rule), "```", "")
     yield from (f"Fix: {rule.fix}.", "")
     if rule.parameters:
-        yield from ("| parameter | type | default | what it is |", "| --- | --- | --- | --- |")
+        yield from ("| parameter | default | what it is |", "| --- | --- | --- |")
         yield from (_parameter(name, schema, rule) for name, schema in rule.parameters.items())
         yield ""
     if rule.severity is Severity.IGNORE:
@@ -102,7 +102,7 @@ def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:
     needed = "needed" if rule.required == (name,) else f"one of {' and '.join(rule.required)}"
     preset = f"`{json.dumps(schema['default'])}`" if "default" in schema else "none"
     default = needed if name in rule.required else preset
-    return f"| `{name}` | {schema['type']} | {default} | {schema['description']} |"
+    return f"| `{name}` | {default} | {schema['description']} |"
 
 
 def suggestion(name: str) -> str:
