@@ -96,7 +96,7 @@ def steps_lines(plan: Plan, results: Sequence[StepResult]) -> list[TextLine]:
         sections.append((f"{workload}: {BEFORE}", [*_domains(workload, widest), *skews, *_waiting(workload)]))
     for step, result in zip(plan.steps, results[1:], strict=True):
         domains = _domains(result.workloads[0], widest) if _shows_domains(plan) else ()
-        sections.append((result.step, [*_step(step, result), *domains]))
+        sections.append((result.step, [*_step(step, result), *domains] or ["Nothing changes for any Pod."]))
     return [line for title, lines in sections for line in _section(title, lines)]
 
 

@@ -496,6 +496,11 @@ def test_a_step_that_hurts_nobody_says_so():
     assert ["cordon=a1", "  No Pod is lost."] == lines(*every([*ZONES, *application("api", ["a1"])], "cordon=a1"))[:2]
 
 
+def test_so_does_one_that_adds_nodes_for_which_no_pod_waits():
+    api = application("api", ["a1"])
+    assert ["add=1", "  Nothing changes for any Pod."] == lines(*every([*ZONES, *api], "add=1"))[:2]
+
+
 def test_of_workloads_that_are_not_shown_those_that_are_hurt_are_named():
     objects = [*ZONES, *application("api", ["a1", "b1", "c1"], SPREAD), *application("db", ["a1"])]
     printed = lines(*every(objects, f"lose={ZONE}=a", shown={"Deployment shop/db"}))
