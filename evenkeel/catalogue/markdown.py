@@ -35,8 +35,8 @@ that an autoscaler would add.
 concerns evenkeel itself. These are at most a `warning`: evenkeel refuses a policy that makes them an `error` or
 enforced. They do not judge what a controller creates.
 
-**Examples** show only the lines that differ between a bad (-) and a good (+) object, and the lines around them.
-`evenkeel rules ID -o json` has the whole objects.
+**Examples** show only the lines that differ between a bad (-) and a good (+) object. `evenkeel rules ID -o json` has
+the whole objects.
 
 [`evenkeel manifests --engine policy`](engine.md) prints ValidatingAdmissionPolicies for the rules that `evenkeel rules`
 lists as `in CEL`.
@@ -93,8 +93,8 @@ def _beside(manifest: Mapping[str, Any]) -> str:
 
 
 def _difference(rule: Rule) -> list[str]:
-    """Return the lines in which the good example differs from the bad one, and one around each."""
-    lines = [*unified_diff(rule.bad.splitlines(), rule.good.splitlines(), n=1, lineterm="")][2:]
+    """Return the lines in which the good example differs from the bad one."""
+    lines = [*unified_diff(rule.bad.splitlines(), rule.good.splitlines(), n=0, lineterm="")][2:]
     return [line for line in lines if not line.startswith("@@")]
 
 
