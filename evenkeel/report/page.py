@@ -104,14 +104,14 @@ def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
         yield Tile(share_text(summary.loss.share), lost)
     forced = f", and {summary.forced:,} only as a DoNotSchedule constraint forces it" if summary.forced else ""
     numbers = [
-        (summary.lost, "workloads that would lose every Pod with one zone"),
-        (summary.waiting, "waiting Pods"),
-        (summary.uneven, f"workloads skewed beyond maxSkew{forced}"),
-        (summary.idle, "constraints that spread nothing"),
-        *([(summary.denied, "workloads denied by the policy")] if titles.policy else []),
+        (summary.lost, "workload", "workloads", " that would lose every Pod with one zone"),
+        (summary.waiting, "waiting Pod", "waiting Pods", ""),
+        (summary.uneven, "workload", "workloads", f" skewed beyond maxSkew{forced}"),
+        (summary.idle, "constraint that spreads", "constraints that spread", " nothing"),
+        *([(summary.denied, "workload", "workloads", " denied by the policy")] if titles.policy else []),
     ]
-    for number, what in numbers:
-        yield Tile("" if number is None else f"{number:,}", what, bool(number))
+    for number, one, several, what in numbers:
+        yield Tile("" if number is None else f"{number:,}", f"{one if number == 1 else several}{what}", bool(number))
 
 
 # What the loss of a zone takes

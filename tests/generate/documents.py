@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from textwrap import wrap
 
 from evenkeel.catalogue import markdown as catalogue
 from evenkeel.report import skew_metrics
@@ -19,6 +20,7 @@ from webhook.cluster.watched_resources import WATCHED, Watched
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
 TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
+COLUMNS_OF_README = 98  # that a page of GitHub shows without scrolling
 _TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _FILE = re.compile(r"(<!-- file: (?P<file>\S+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
@@ -26,8 +28,8 @@ _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<out
 
 def filled(name: str) -> str:
     """A page with its generated parts as they should be today."""
-    text = (ROOT / name).read_text("utf-8")
-    return TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[3]}", fill(text))
+    text = fill((ROOT / name).read_text("utf-8"), COLUMNS_OF_README if name == "README.md" else None)
+    return TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[3]}", text)
 
 
 def table_of(block: re.Match[str]) -> str:
@@ -50,11 +52,28 @@ PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS_OF_PAGES for page in 
 GENERATED = {**WHOLE, **{name: partial(filled, name) for name in PAGES if name not in WHOLE}}
 
 
-def fill(text: str) -> str:
-    """`text` with the output of the command above each marked block, as it is today, in that block; or a file."""
+def fill(text: str, columns: int | None = None) -> str:
+    """
+    `text` with the output of the command above each marked block, as it is today, in that block; or a file.
+
+    What commands print is folded as in a terminal with so many columns.
+    """
     text = _FILE.sub(lambda block: f"{block[1]}{(ROOT / block['file']).read_text('utf-8')}{block[3]}", text)
-    text = _TRANSCRIPT.sub(lambda block: f"{block[1]}{transcript(block['name'])}{block[3]}", text)
-    return _BLOCK.sub(lambda block: f"{block[1]}$ {block['command']}\n{output(block['command'])}{block[4]}", text)
+    text = _TRANSCRIPT.sub(lambda block: f"{block[1]}{folded(transcript(block['name']), columns)}{block[3]}", text)
+    return _BLOCK.sub(
+        lambda block: f"{block[1]}$ {block['command']}\n{folded(output(block['command']), columns)}{block[4]}", text
+    )
+
+
+def folded(printed: str, columns: int | None) -> str:
+    """Each line in so many columns, but for commands, which are to be copied."""
+    if columns is None:
+        return printed
+    lines = (
+        [line] if line.startswith("$ ") else wrap(line, columns, break_long_words=False, break_on_hyphens=False) or [""]
+        for line in printed.splitlines()
+    )
+    return "".join(f"{line}\n" for part in lines for line in part)
 
 
 def transcript(name: str) -> str:

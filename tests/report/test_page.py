@@ -173,7 +173,7 @@ def test_workloads_that_wait_for_the_same_cause_are_one_line():
 def test_the_page_begins_with_what_the_loss_of_a_zone_takes():
     found = shown(*WEB, titles=Titles("new.yaml"))
 
-    assert found.text.index("of the Pods on nodes would be lost with zone a 75%") < found.text.index("waiting Pods 1")
+    assert found.text.index("of the Pods on nodes would be lost with zone a 75%") < found.text.index("waiting Pod 1")
     assert ["zones", "waiting", "policy", "all"] == found.all("h2", "id")
 
 
