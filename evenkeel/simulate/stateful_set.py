@@ -80,20 +80,22 @@ class StatefulSet:
         unhealthy = next((pod for pod in self._in_order(by_ordinal, condemned) if not pod.available), None)
         if self.update.recreate and (outdated := [pod for pod in self.pods if pod.revision != self.revision]):
             return self._recreate(outdated, state)
-        changed = False
+        deleted, made = False, False
         if not self.update.ordered and state.features.deletes_surplus_first:
-            changed = self._delete_condemned(condemned, unhealthy, state)
+            deleted = self._delete_condemned(condemned, unhealthy, state)
         for ordinal in ordinals:
             pod = by_ordinal.get(ordinal)
             if pod is None:
-                by_ordinal[ordinal] = self._make(ordinal, state)
-                changed = True
+                self._make(ordinal, state)
+                made = True
             if self.update.ordered and (pod is None or not pod.available):
-                return changed
-        changed |= self._delete_condemned(condemned, unhealthy, state)
+                return made
+        if made:  # kube-scheduler may place these Pods before the controller deletes others.
+            return True
+        deleted |= self._delete_condemned(condemned, unhealthy, state)
         if self.update.ordered and condemned:
-            return changed
-        return self._replace(by_ordinal, ordinals, state) or changed
+            return deleted
+        return self._replace(by_ordinal, ordinals, state) or deleted
 
     def _delete_condemned(self, condemned: list[Pod], unhealthy: Pod | None, state: State) -> bool:
         """
@@ -139,16 +141,14 @@ class StatefulSet:
         replicas = [pod for ordinal, pod in sorted(by_ordinal.items()) if pod not in condemned]
         return [*replicas, *reversed(condemned)]
 
-    def _make(self, ordinal: int, state: State) -> Pod:
+    def _make(self, ordinal: int, state: State) -> None:
         """
         Make a Pod of the revision that its ordinal should have.
 
         upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
         """
         revision = self._current if ordinal < self.update.first + self.update.partition else self.revision
-        pod = state.make(self._makers[revision], revision, ordinal)
-        self.pods.append(pod)
-        return pod
+        self.pods.append(state.make(self._makers[revision], revision, ordinal))
 
     def _delete(self, pod: Pod, state: State) -> None:
         state.delete(pod)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.e2e.stored import csi_driver, csi_node
@@ -44,7 +45,7 @@ class Situation(NamedTuple):
 
     `late` nodes join once the replicas have been placed; `aged` says whether these have then run for different times,
     and some are dearer than others.  What is done `before` is not simulated.  Objects have no namespace; those of
-    `storage` belong to none.
+    `storage` belong to none.  If fields of the spec are `applied`, a step `rollout` is that of a file with these.
     """
 
     number: int
@@ -57,6 +58,7 @@ class Situation(NamedTuple):
     steps: tuple[str, ...]
     before: tuple[str, ...] = ()
     storage: tuple[dict, ...] = ()
+    applied: Mapping[str, object] = MappingProxyType({})
 
     @property
     def constraints(self) -> tuple[dict, ...]:
@@ -163,6 +165,44 @@ def amid(number: int) -> Situation:
     before = ("rollout",) if number != 1 else (f"cordon={ZONE}=a", "rollout")
     steps = (f"delete={ZONE}=a delete={ZONE}=b scale=7", f"add=1,{ZONE}=a", f"rollout delete={ZONE}=b")[number]
     return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()), before)
+
+
+def updated(number: int) -> Situation:
+    """
+    One of five with a StatefulSet that 1.38 updates otherwise than 1.37, which refuses the last two.
+
+    0: half of the Pods from the partition on may be unavailable, and no node takes new ones.  1: one may be, and two
+    below the partition are.  2: a file moves the ordinals, so that one Pod is too many while another is missing.
+    3: Recreate, after a zone is closed.  4: Recreate, after nobody reaches a node, where an old Pod stays.
+    """
+    made = _Made(9800 + number)
+    nodes = [made.node(f"updated{number}-{zone}{i}", zone, "8") for i, zone in enumerate("abca")]
+    names = [one["metadata"]["name"] for one in nodes]
+    by_revision = constraint(topologyKey=HOSTNAME, matchLabelKeys=[REVISION["StatefulSet"]])
+    recreate = {"updateStrategy": {"type": "Recreate"}}
+    fields, before, steps = (
+        ({"replicas": 8, **PARALLEL, **_rolling(maxUnavailable="50%", partition=4)}, _closed("abc"), "rollout"),
+        ({"replicas": 2, **PARALLEL, **_rolling(partition=2)}, f"scale=6 unready={names[0]}", "rollout"),
+        ({"replicas": 3, **PARALLEL, **_rolling(partition=9)}, "", "rollout"),
+        ({"replicas": 6, **recreate}, "", f"{_closed('a')} rollout add=1,{ZONE}=a"),
+        ({"replicas": 6, **recreate, **PARALLEL}, "", f"lose={names[1]} rollout scale=8 delete={names[1]}"),
+    )[number]
+    spread, first = (by_revision, 1) if number == 1 else (constraint(), len(nodes))
+    of = workload("StatefulSet", spread, namespace=None, labels={"app": NAME}, spec={"serviceName": NAME, **fields})
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    return Situation(
+        *(number, tuple(nodes[:first]), tuple(nodes[first:]), (), of, (), False),
+        *(tuple(steps.split()), tuple(before.split())),
+        applied={"ordinals": {"start": 1}} if number == 2 else {},
+    )
+
+
+def _closed(zones: str) -> str:
+    return " ".join(f"cordon={ZONE}={zone}" for zone in zones)
+
+
+def _rolling(**fields: object) -> dict:
+    return {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": fields}}
 
 
 def sick(number: int) -> Situation:

@@ -201,7 +201,7 @@ class Site(Place):
 
     def rollout(self, _: str) -> None:
         template = {"metadata": {"annotations": {"example.com/restarted": str(time.monotonic())}}}
-        self.patch({"spec": {"template": template}})
+        self.patch({"spec": {"template": template, **self.situation.applied}})
 
     def patch(self, change: dict) -> None:
         made = self.situation.workload

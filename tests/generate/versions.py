@@ -87,12 +87,11 @@ CHANGES = {
     ),
     "stateful_set_max_unavailable": ("A rolling update of a StatefulSet stops up to `maxUnavailable` Pods at once.",),
 }
-# Changes of what no recording has: controllers, admission, and what kube-scheduler does after its verdict.
+# Changes of what no recording has, nor the e2e tests of simulations: admission, and what comes after a verdict.
 NOT_COMPARED = frozenset(
     {
         *("affinity_keys_merge", "topology_labels", "breaks_ties_by_heap", "nominates_before_binding"),
-        *("spares_ending_victims", "stateful_set_max_unavailable", "stateful_set_update_range"),
-        *("stateful_set_recreate", "deletes_surplus_first"),
+        "spares_ending_victims",
     }
 )
 FIRST_LISTED = 30  # of the minor versions: what older ones do is not compared with Kubernetes

@@ -175,19 +175,35 @@ def test_pods_of_recreate_that_are_lost_come_again():
     assert (True, [0, 0]) == (found.complete, revisions(found))
 
 
-def test_pods_that_are_too_many_go_before_others_come_since_1_38():
-    for minor, first in ((37, "make"), (38, "delete")):
-        found, run, _ = begun(3, minor, ordered=False)
-        missing = next(pod for pod in found.pods if pod.ordinal == 0)
-        found.pods.remove(missing)
-        found.scale(2)
-        done = []
-        make, delete = run.make, run.delete
-        run.make = lambda *given, done=done, make=make: (done.append("make"), make(*given))[1]
-        run.delete = lambda *given, done=done, delete=delete: (done.append("delete"), delete(*given))[1]
-        found.sync(run)
+@pytest.mark.parametrize(("minor", "rounds"), [(37, [["make"], ["delete"]]), (38, [["delete", "make"], []])])
+def test_pods_that_are_too_many_go_before_others_come_since_1_38(minor, rounds):
+    found, run, _ = begun(3, minor, ordered=False)
+    found.update = found.update._replace(first=1)
 
-        assert [first, {"make": "delete", "delete": "make"}[first]] == done
+    assert rounds == [done(found, run), done(found, run)]
+
+
+@pytest.mark.parametrize("minor", [37, 38])
+def test_new_pods_may_be_placed_before_old_ones_go(minor):
+    found, run, _ = begun(3, minor, ordered=False, max_unavailable=3)
+    found.scale(4)
+    found.roll_out(maker())
+
+    assert [["make"], ["delete", "delete"]] == [done(found, run), done(found, run)]
+
+
+def done(found, run):
+    """Let the controller act once; what it does to Pods, in this order."""
+    actions = []
+    with pytest.MonkeyPatch.context() as patch:
+        for action in ("make", "delete"):
+            patch.setattr(run, action, recorded(action, getattr(run, action), actions))
+        found.sync(run)
+    return actions
+
+
+def recorded(action, act, actions):
+    return lambda *given: (actions.append(action), act(*given))[1]
 
 
 def test_in_parallel_what_is_not_available_is_replaced_besides():
