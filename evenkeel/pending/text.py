@@ -43,7 +43,8 @@ def text(
 def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[TextLine]:
     number = sum(len(group.pods) for group in listed.groups)
     if number:
-        yield Styled(Look.ERROR, f"{number_of(number, 'Pod')} could not be placed.")
+        could_not = f"{number_of(number, 'Pod')} could not be placed."
+        yield Styled(Look.ERROR, f"{could_not}{_need_a_change(listed, number)}")
     else:
         yield around.none_listed
     yield from around.notes
@@ -60,6 +61,12 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
     if listed.agree < listed.compared:
         agreeing = f"what kube-scheduler said for {listed.agree:,} of {number_of(listed.compared, 'Pod')}"
         yield Styled(Look.WARNING, f"evenkeel's arithmetic agrees with {agreeing}; evenkeel explain shows both.")
+
+
+def _need_a_change(listed: PendingList, number: int) -> str:
+    """Return how many of so many Pods do not run without a change: those of which the groups say how many then run."""
+    stuck = max((group.stuck for group in listed.groups), default=0) if listed.together else 0
+    return f" {stuck:,} of them {'needs' if stuck == 1 else 'need'} a change." if 0 < stuck < number else ""
 
 
 def _group(group: Group, together: bool, options: Sequence[str]) -> Iterator[TextLine]:

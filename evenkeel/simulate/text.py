@@ -55,7 +55,7 @@ LEGEND: Mapping[str, str] = {
 ASKED_AGAIN = "kubectl tries again every 5 seconds, without end."
 NOT_EVICTED = (
     f'kube-apiserver answers "{MORE_THAN_ONE}" (500), even if each budget allows an eviction: '
-    "kubectl skips the Pod, continues, and fails in the end."
+    "kubectl skips the Pod, and fails once it is done with the others."
 )
 ONE = Range(1, 1, 1)
 LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy excludes"
@@ -287,7 +287,7 @@ def _total(total: Sum, lost: str) -> str:
     """Return what becomes of all Pods that are lost, such as `8 Pods are lost: 5 find room, 3 are missing.`"""
     ends = (
         (total.back, "finds room", "find room"),
-        (total.more, "more waits than before", "more wait than before"),
+        (total.more, "more waits than before all steps", "more wait than before all steps"),
         (total.missing, "is missing", "are missing"),
     )
     words = [_counted(number, one, many) for number, one, many in ends if number.most]
@@ -317,6 +317,9 @@ def _remarks(workload: WorkloadResult) -> Iterator[TextLine]:
     """Yield what else is to be known of a workload, a line each."""
     if workload.loses_all and workload.pods.most > 1:
         yield Styled(Look.WARNING, f"loses all its Pods at once{but_in_all(workload.loses_all)}")
+    elif workload.loses_all and workload.back.most:  # Else the row ends with a Pod that waits or is missing.
+        often = but_in_all(workload.loses_all)
+        yield Styled(Look.WARNING, f"loses its only Pod{often}: none runs until another is ready")
     if workload.rollout is not None and workload.rollout.stuck:
         yield _rollout(workload.rollout, waits=bool(workload.waiting.most))
     yield from _waiting(workload)
@@ -547,7 +550,7 @@ def _ending(eviction: HeldEviction) -> str:
     """Return how a drain ends; a budget may give way once new nodes take the Pods that it misses."""
     often = but_in_all(eviction.share)
     if len(eviction.names) > 1:
-        return f"fails{often}"
+        return f"leaves Pods behind{often}"
     if any(budget.healthy.least < budget.expected.most for budget in eviction.budgets):
         return f"does not finish{often or ' on the nodes that are there'}"
     return f"never finishes{often}"

@@ -100,6 +100,24 @@ def test_why_none_is_listed_comes_first():
     assert ["No Pod waits.", "2 Pods wait: a.", "1 Pod waits: b."] == [line for line in out if line]
 
 
+@pytest.mark.parametrize(
+    ("stuck", "together", "said"),
+    [
+        (1, True, "3 Pods could not be placed. 1 of them needs a change."),
+        (3, True, "3 Pods could not be placed."),
+        (1, False, "3 Pods could not be placed."),
+    ],
+)
+def test_how_many_of_those_listed_need_a_change(stuck, together, said):
+    """Changes are said to help so many of these, not of all that are listed."""
+    groups = (
+        Group("shop", "apps", "Deployment/web", CAUSE, ("a",), Remedy("add", NOW, (), attempted()), stuck=stuck),
+        Group("shop", "apps", "Deployment/web", PASSES, ("b", "c"), None, run_now=2),
+    )
+
+    assert said == text(PendingList(groups, 0, 0, together), {}).splitlines()[0]
+
+
 @pytest.mark.parametrize(("run_now", "said"), [(1, "1 of the 2 gets a node; "), (2, "")])
 def test_how_many_get_a_node_that_passes_now(run_now, said):
     group = Group("shop", "apps", "Deployment/web", f"{PASSES} (n1)", ("a", "b"), None, run_now=run_now)

@@ -109,11 +109,12 @@ def test_all_workloads_that_are_hurt_with_each_reason_in_a_line():
 
     assert [
         f"lose={ZONE}=a",
-        "  2 Pods are lost: 1 finds room, 1 more waits than before.",
+        "  2 Pods are lost: 1 finds room, 1 more waits than before all steps.",
         "  workload              now   lost   back   then   waiting",
         "  Deployment shop/api     3      1      0      2         1",
         f"    1 Pod waits: {MESSAGE}, 2 node(s) didn't match pod topology spread constraints.",
         "  Deployment shop/db      1      1      1      1         0",
+        LOSES_ONE,
         "10 runs with seed 1, Kubernetes 1.33.",
     ] == lines(*every(objects, f"lose={ZONE}=a"))[:-1]
 
@@ -406,10 +407,10 @@ def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(name
     over = [budget(minAvailable=0), *map(named_budget, names)]
     found = lines(*one([*EVEN, *over], "drain=a1", runs=2))
 
-    assert f"  The drain fails: PodDisruptionBudgets {said} select Pod shop/web-1-0 on a1." in found
+    assert f"  The drain leaves Pods behind: PodDisruptionBudgets {said} select Pod shop/web-1-0 on a1." in found
     assert "    shop/web: minAvailable 0, and 3 of 3 Pods are healthy: it allows 3 evictions" in found
     rule = f'kube-apiserver answers "{MORE_THAN_ONE}" (500), even if each budget allows an eviction'
-    assert f"    {rule}: kubectl skips the Pod, continues, and fails in the end." in found
+    assert f"    {rule}: kubectl skips the Pod, and fails once it is done with the others." in found
 
 
 def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
@@ -418,7 +419,7 @@ def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
     over = [budget(minAvailable=0), named_budget("more")]
     found = [line.strip() for line in lines(*one([*objects, *over], f"drain={ZONE}=a", runs=20))]
 
-    assert 3 == sum("The drain fails" in line for line in found)
+    assert 3 == sum("The drain leaves Pods behind" in line for line in found)
     assert "and the same on 2 more nodes" in found
 
 
@@ -466,11 +467,23 @@ def test_few_workloads_that_are_whole_have_a_row_and_many_a_line():
     assert f"  {MOST_WHOLE + 1} workloads get back all Pods that are lost." in many
 
 
-def test_what_loses_all_its_pods_at_once_is_told_where_there_are_several():
-    """That one Pod is all is seen in the row."""
-    pair = [*ZONES, *application("pair", ["a1", "a1"])]
+LOSES_ONE = "    loses its only Pod: none runs until another is ready"
 
-    assert "    loses all its Pods at once" in lines(*every(pair, f"delete={ZONE}=a"))
+
+def test_what_loses_all_its_pods_at_once_is_told():
+    """The numbers of a row are those of the end, where a new Pod runs."""
+    pair, single = application("pair", ["a1", "a1"]), application("single", ["a1"])
+    found = lines(*every([*ZONES, *pair, *single], f"delete={ZONE}=a"))
+
+    assert ["  Deployment shop/single     1      1      1      1", LOSES_ONE] == found[-4:-2]
+    assert "    loses all its Pods at once" in found
+    assert LOSES_ONE in lines(*every([*ZONES, *single], "drain=a1"))
+
+
+def test_an_only_pod_that_does_not_come_back_is_seen_in_the_row():
+    bare = pod("Node/x", 0, "a1", ownerReferences=[])
+
+    assert "only Pod" not in text(*every([*ZONES, bare], f"delete={ZONE}=a"))
 
 
 def test_of_many_workloads_that_are_hurt_one_screen_is_shown():
@@ -514,7 +527,7 @@ def test_a_range_where_runs_differ():
     full = [*application("web", ["b1"] * 10 + ["c1"] * 9), *application("db", ["a1"]), *application("api", ["a1"])]
     printed = lines(*every([*ZONES, *full], f"delete={ZONE}=a", runs=20))
 
-    assert "  2 Pods are lost: 1 finds room, 1 more waits than before." in printed
+    assert "  2 Pods are lost: 1 finds room, 1 more waits than before all steps." in printed
     assert "  Deployment shop/api     1      1    0–1    0–1       0–1" in printed
     assert [line for line in printed if line.startswith("    0–1 Pods wait in ") and "2 Insufficient cpu." in line]
 

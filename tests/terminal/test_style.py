@@ -53,10 +53,10 @@ COLOURED = [
     (COMMANDS[3], "\x1b[1;31m3 + 1 waiting\x1b[0m"),
     (COMMANDS[5], "\x1b[1;31mthe rollout does not finish on the nodes that are there: "),
     (COMMANDS[5], "\x1b[1;33mskew 2 by topology.kubernetes.io/zone, more than maxSkew 1\x1b[0m"),
-    (COMMANDS[6], "\x1b[1;31m6 Pods are lost: 3 find room, 1 more waits than before, 2 are missing.\x1b[0m"),
+    (COMMANDS[6], "\x1b[1;31m6 Pods are lost: 3 find room, 1 more waits than before all steps, 2 are missing.\x1b[0m"),
     (
-        f"pending --cluster {REPORT}/cluster.yaml",
-        "\x1b[1;32mNo Pod waits for lack of a node; looked at 12 Pods.\x1b[0m",
+        f"pending --cluster {REPORT}/uneven.yaml",
+        "\x1b[1;32mNo Pod waits for lack of a node; looked at 9 Pods.\x1b[0m",
     ),
 ]
 
