@@ -18,7 +18,10 @@ MESSAGE = "Some messages of kube-scheduler have other words."
 CHANGES = {
     "selector_merge": ("kube-apiserver merges `matchLabelKeys` into `labelSelector`.",),
     "topology_labels": ("kube-apiserver copies zone and region onto a Pod when the Pod is bound.",),
-    "empty_selector_counts": ("The selector `{}` counts every Pod of the namespace.",),
+    "empty_selector_counts": (
+        "The selector `{}` of a constraint counts every Pod of the namespace: see [before you upgrade the "
+        "cluster](operate.md#before-you-upgrade-the-cluster).",
+    ),
     "lengths_in_bytes": ("Errors of labels give lengths in bytes, not in characters.",),
     "names_untolerated_taint": (MESSAGE, MESSAGE),
     "node_name_in_pre_filter": (MESSAGE,),

@@ -28,8 +28,9 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
     A null selector matches no Pod. `{}` matches every Pod, but the scheduler counts it as 0. The API server accepts
     both, and neither spreads anything. A hard constraint still keeps Pods off every node that lacks the key.
 
-    Up to Kubernetes 1.26, and from 1.38 on, `{}` counts every Pod of the namespace. There the finding is only an
-    `info`.
+    Up to Kubernetes 1.26, and from 1.38 on, `{}` counts every Pod of the namespace. There the finding is at most an
+    `info`, also if the policy enforces the rule. Repair a hard constraint with `{}` before the upgrade to 1.38: from
+    then on it can keep Pods Pending.
 
     `{}` is not empty if matchLabelKeys add labels to it. In an operator's custom resource, the rule reports the
     selector only if the operator is known to keep it as it is.
