@@ -7,7 +7,7 @@ What Pods request and nodes have, as kube-scheduler adds it up.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -16,7 +16,7 @@ from evenkeel.objects.quantities import MILLI, NANOS, read_quantity, thousandths
 from evenkeel.scheduler.pod_counts import Requests, in_order
 from evenkeel.scheduler.scheduler_nodes import Allocatable
 from webhook.kubernetes.features import Features
-from webhook.kubernetes.fields import FieldError, FieldPath, as_list, as_mapping, value_at, with_value
+from webhook.kubernetes.fields import FieldError, FieldPath, as_mapping, value_at, with_value
 from webhook.kubernetes.labels import LONGEST_KEPT, label_key_errors
 from webhook.kubernetes.names import DEVICE_PREFIX, RESTART_ALWAYS
 from webhook.kubernetes.reader import Reader
@@ -111,29 +111,32 @@ def with_default_requests(spec: Mapping[str, object]) -> Mapping[str, object]:
     """
     Return the raw spec of a Pod that is made from a template or a file, with the requests that the API server gives it.
 
-    As SetDefaults_Pod does: a container requests its limits where it states no request, and the Pod as a whole its own
-    limit where no container states one.  What has the wrong type stays as it is.
+    A container requests its limits where it states no request, and a Pod with limits of its own requests what its
+    containers do together, or its limit where none states a request.  What has the wrong type stays as it is.
+
+    upstream: defaults.go:SetDefaults_Pod, defaultPodRequests (v1.38)
     """
-    completed, stated = dict(spec), set[str]()
+    completed = dict(spec)
     for field in ("containers", "initContainers"):
         if isinstance(containers := spec.get(field), list):
             completed[field] = [_requesting_limits(container) for container in containers]
-            stated.update(*[as_mapping(value_at(container, REQUESTS)) for container in as_list(completed[field])])
-    stated_by_containers = [name for name in stated if not name.startswith(HUGE_PAGES)]
-    not_pod_level = [name for name in as_mapping(value_at(spec, LIMITS)) if not _is_pod_level(name)]
-    if "resources" in spec:
-        of_pod = _requesting_limits(spec, {*stated_by_containers, *not_pod_level})
-        completed["resources"] = value_at(of_pod, ("resources",))
+    limits, requests = value_at(spec, LIMITS), value_at(spec, REQUESTS)
+    if not limits or not isinstance(limits, dict) or not isinstance(requests, dict | None):
+        return completed
+    pod, _ = _read_cached({**completed, "resources": None}, {})
+    together = _sum(pod.containers, [container.spec for container in pod.containers], {})
+    defaults = {name: limit for name, limit in limits.items() if _is_pod_level(name)}
+    defaults |= {name: f"{amount}n" for name, amount in together.items() if name in (CPU, MEMORY)}
+    completed["resources"] = {**as_mapping(spec["resources"]), "requests": {**defaults, **(requests or {})}}
     return completed
 
 
-def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
-    """Have a container, or the spec of a Pod, request its limits where it states no request, except for `but`."""
-    limits, requests = value_at(raw, LIMITS), value_at(raw, REQUESTS)
+def _requesting_limits(container: object) -> object:
+    """Have a container request its limits where it states no request."""
+    limits, requests = value_at(container, LIMITS), value_at(container, REQUESTS)
     if not isinstance(limits, dict) or not isinstance(requests, dict | None):
-        return raw
-    missing = {name: limit for name, limit in limits.items() if name not in but}
-    return with_value(raw, REQUESTS, {**missing, **(requests or {})}) if missing else raw
+        return container
+    return with_value(container, REQUESTS, {**limits, **(requests or {})}) if limits else container
 
 
 def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatable:

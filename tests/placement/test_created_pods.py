@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from evenkeel.objects.quantities import parse_quantity
 from evenkeel.placement.created_pods import created, heeded_classes, read_creation
 from tests.support.build import ZONE, limit_range, pod, priority_class, runtime_class
 from webhook.kubernetes.features import LATEST, features
@@ -147,12 +148,13 @@ def test_limit_ranges_of_the_namespace_one_after_the_other():
     assert added == found.added
 
 
-@pytest.mark.parametrize(("minor", "cpu"), [(36, "4"), (37, None)])
+@pytest.mark.parametrize(("minor", "cpu"), [(36, "4"), (37, "100m")])
 def test_a_limit_of_the_whole_pod_is_requested_before_or_after_containers_are_completed(minor, cpu):
     """PodLevelResourcesFixDefaulting; where containers request it there, the sum of them is."""
     found = completed(holding({}, resources={"limits": {"cpu": "4"}}), CLASSES[-1], of=features(minor))
 
-    assert cpu == value_at(found.raw, ("spec", "resources", "requests", "cpu"))
+    requested = value_at(found.raw, ("spec", "resources", "requests", "cpu"))
+    assert parse_quantity(cpu) == parse_quantity(requested)
     assert "100m" == value_at(found.raw, ("spec", "containers", 0, "resources", "requests", "cpu"))
 
 

@@ -383,6 +383,20 @@ def test_a_pod_requests_its_own_limit_where_no_container_states_a_request():
     assert (3000, MI, (("hugepages-2Mi", 4 * MI),)) == (found.milli_cpu, found.memory, found.scalars)
 
 
+def test_a_pod_with_limits_of_its_own_requests_what_its_containers_do():
+    """So since 1.38, a container that states no request adds nothing where nodes are scored."""
+    sidecar = {**limited({"cpu": "100m"}), "restartPolicy": "Always"}
+    containers = {"containers": [limited({"cpu": "500m", "memory": "1.5Mi"}), {"name": "c"}]}
+    spec = {**containers, "initContainers": [sidecar, limited({"cpu": "0.7"})], **limited(memory="9Mi")}
+    found = read_requests(Reader(), {"spec": with_default_requests(spec)}, features(38), bound=False)
+
+    assert (800, 1.5 * MI) == (found.milli_cpu, found.memory)
+    assert (800, 1.5 * MI) == (found.non_zero_milli_cpu, found.non_zero_memory)
+    without_limits = with_default_requests({**spec, "resources": {"requests": {"hugepages-2Mi": "2Mi"}}})
+    found = read_requests(Reader(), {"spec": without_limits}, features(38), bound=False)
+    assert (800, 401.5 * MI) == (found.non_zero_milli_cpu, found.non_zero_memory)
+
+
 @pytest.mark.parametrize(
     "spec",
     [
