@@ -32,6 +32,7 @@ from evenkeel.placement.explanation import explain, unjudged
 from evenkeel.placement.gaps import PLACEMENT
 from evenkeel.placement.inferred_defaults import DefaultsOf, newest_pods
 from evenkeel.placement.kubectl_commands import Command, Template, commands, deleting, reaching, read_template
+from evenkeel.placement.new_replica_sets import replica_sets_to_come, with_replica_set
 from evenkeel.placement.node_makers import makers_note
 from evenkeel.placement.obstacles import kept_room, obstacles
 from evenkeel.placement.pod_defaults import defaults_in_force, suited
@@ -88,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_quiet_argument(parser)
     add_color_argument(parser)
-    options.add_policy_argument(parser)
+    inputs.add_policy_of_new_pods_argument(parser)
     inputs.add_scheduler_argument(parser)
     options.add_version_argument(parser)
 
@@ -188,6 +189,9 @@ def _in_file(
         [obj for obj in objects if obj.get("kind") != POD],
         applied=objects,
     )
+    for replica_set in replica_sets_to_come(objects, known.others):
+        others = {**known.others, replica_set.ref.key: replica_set.raw}
+        known = known._replace(others=others, snapshot=with_replica_set(known.snapshot, replica_set))
     subjects, errors = list[PlacementSubject](), list[str]()
     creation = read_creation(known.others, known.features)
     for obj in objects:

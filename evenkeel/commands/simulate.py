@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file or folder to apply first, or - for standard input: its workloads are rolled out; repeatable",
     )
     sources.add_cluster_arguments(parser, options.LIVE)
-    options.add_policy_argument(parser)
+    inputs.add_policy_of_new_pods_argument(parser)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     output.add_output_argument(parser)
@@ -145,7 +145,8 @@ def run(args: argparse.Namespace) -> int:
     files = [known_cluster.in_namespace(obj, default) for obj in written]
     file_refs = _workloads_in(files, args.filename, selected, alone=not names)
     refs = _named(names, selected.namespace, kinds, file_refs) if names else file_refs
-    if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*file_refs}:  # To apply them is the first rollout.
+    rolls_out_first = bool(refs) and {*refs} <= {*file_refs} and (not steps or steps[0].action == ROLLOUT)
+    if rolls_out_first:  # To apply them is the first rollout.
         steps = steps[1:]
     known, refs = _read(args, source, selected.namespace, refs, steps, files)
     profiles = profiles_in(known.snapshot.nodes, args.scheduler_config, profiles, known.features)
@@ -158,6 +159,10 @@ def run(args: argparse.Namespace) -> int:
     applied_keys = {ref.key for ref in refs if ref in file_refs and ref not in unchanged_refs}
     for ref in file_refs:
         check_job(ref, known)
+    if names and rolls_out_first and not applied_keys:  # What the files change is perhaps not read.
+        first_rollout = [parse_step(ROLLOUT)]
+        if all(takes(raw, first_rollout, known.features) for raw in raws):
+            steps = [*first_rollout, *steps]
     gaps = _without_controller(files, known, kinds)
     if not names and not files:  # A rollout is of all workloads that are chosen.
         gaps += _not_rolled_out(known, selected, steps)
@@ -235,7 +240,8 @@ def run(args: argparse.Namespace) -> int:
         notes=tuple(notes),
     )
     as_json = args.output == output.JSON
-    print(render.as_json(simulation) if as_json else render.text(simulation, plan, style_of(args.color)))
+    style, of_policy = style_of(args.color), policy is not None
+    print(render.as_json(simulation) if as_json else render.text(simulation, plan, style, of_policy=of_policy))
     return int(any(COMES_ABOUT[word](simulation, bool(raws)) for word in args.fail_on))
 
 

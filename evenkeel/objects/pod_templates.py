@@ -82,7 +82,7 @@ def new_replica_set(deployment: WorkloadObject, revision: str) -> Raw:
     return {
         "apiVersion": APPS,
         "kind": REPLICA_SET,
-        "metadata": {"namespace": ref.namespace, "name": f"{ref.name}-{revision}"},
+        "metadata": {"namespace": ref.namespace, "name": f"{ref.name}-{revision}", **_owned_by(deployment)},
         "spec": {
             "replicas": 0,
             "selector": {

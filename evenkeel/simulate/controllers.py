@@ -22,6 +22,7 @@ from evenkeel.objects.workload_object import WorkloadObject, read_workload_objec
 from evenkeel.placement.created_pods import read_creation
 from evenkeel.placement.gaps import PLACEMENT
 from evenkeel.placement.inferred_defaults import DefaultsOf, newest_pods
+from evenkeel.placement.new_replica_sets import with_replica_set
 from evenkeel.placement.subject import PlacementSubject, attempt, ignoring_placer, likeness, next_replica, of_pod
 from evenkeel.scheduler.preemption import LOWEST_PRIORITY
 from evenkeel.scheduler.profile import USUAL_PROFILE, Profiles
@@ -35,11 +36,7 @@ from webhook.findings.wording import ignores_constraints
 from webhook.kubernetes.features import Features
 from webhook.kubernetes.fields import Raw
 from webhook.kubernetes.kinds import APPS, BATCH, CORE, Kinds
-from webhook.kubernetes.reader import Reader
 from webhook.kubernetes.references import ObjectKey, Owner
-from webhook.spread.cluster_view import Controller
-from webhook.spread.constraint import read_selector
-from webhook.spread.selectors import as_selector
 from webhook.spread.taints import read_limited_tolerations
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
@@ -217,9 +214,7 @@ class Controllers:
         It is added to the snapshot, since kube-scheduler's default constraints select what controllers select.
         """
         replica_set = read_workload_object(new_replica_set(self.workload, revision))
-        selector = as_selector(read_selector(Reader(), replica_set.selector, ("spec", "selector")))
-        controller = Controller(APPS, SET, replica_set.ref.name, "", selector)
-        self.cluster_makers.snapshot = self.cluster_makers.snapshot.with_controller(self.ref.namespace, controller)
+        self.cluster_makers.snapshot = with_replica_set(self.cluster_makers.snapshot, replica_set)
         return replica_set
 
     def next_maker(self, number: int) -> Maker:

@@ -69,14 +69,18 @@ class Row(NamedTuple):
     remarks: Sequence[TextLine] = ()  # printed below
 
 
-def text(simulation: Simulation, plan: Plan, style: Style = UNCOLOURED) -> str:
-    """Render a simulation for a person who is about to do it."""
+def text(simulation: Simulation, plan: Plan, style: Style = UNCOLOURED, *, of_policy: bool = False) -> str:
+    """
+    Render a simulation for a person who is about to do it.
+
+    `of_policy`: the user has named the policy whose defaults new Pods get.
+    """
     results = (simulation.now, *simulation.steps)
     lines = (
         *steps_lines(plan, results),
         *_cures(simulation, plan),
         *_ways_back(simulation),
-        *_footer(simulation, plan),
+        *_footer(simulation, plan, of_policy),
     )
     return style.lines((*_unknown_fields(simulation, plan), *lines))
 
@@ -155,11 +159,11 @@ def _ways_back(simulation: Simulation) -> Iterator[TextLine]:
         yield ""
 
 
-def _footer(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
+def _footer(simulation: Simulation, plan: Plan, of_policy: bool) -> Iterator[TextLine]:
     """Yield what was assumed and not simulated, and what the marks of bars mean."""
     results = (simulation.now, *simulation.steps)
     if _shows_domains(plan):
-        yield from unwritten(results[-1].workloads[0].source, named=False)
+        yield from unwritten(results[-1].workloads[0].source, named=of_policy)
         for constraint in results[-1].workloads[0].constraints:
             yield from (f"Constraint {constraint.index}: {advice}." for advice in constraint.advice)
     yield from simulation.notes

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from webhook.cli.options import policy, text, today
+from webhook.cli.options import add_policy_argument, policy, text, today
 from webhook.cli.usage import UsageError
 from webhook.findings.finding import Severity
 from webhook.kubernetes import operators
@@ -138,6 +138,14 @@ def _stdin() -> str:
         return decoded(sys.stdin.buffer.read())
     except UnicodeDecodeError as error:
         raise UsageError(f"-: is not {error.encoding.upper()}") from error
+
+
+def add_policy_of_new_pods_argument(parser: argparse.ArgumentParser) -> None:
+    add_policy_argument(
+        parser,
+        "the policy whose default constraints new Pods get (default: those that evenkeel gave the newest Pod of the "
+        "workload, else kube-scheduler's)",
+    )
 
 
 def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:

@@ -366,6 +366,30 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
 
 
 @pytest.mark.parametrize(
+    ("options", "source"), [("--policy policy", "policy"), ("", "scheduler")], ids=["of a policy", "of kube-scheduler"]
+)
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+def test_a_workload_of_a_file_gets_defaults_though_no_service_selects_it(run, kind, options, source):
+    """Those of a Deployment are for the ReplicaSet that it is yet to get."""
+    new = workload(kind, name="fresh", labels={"app": "fresh"}, spec={"selector": {"matchLabels": {"app": "fresh"}}})
+    found = explain(run, f"-f new {options} -o json", listed(*NODES), new=new, policy=POLICY)
+    constraints = json.loads(found.out)["constraints"]
+
+    assert ("", {source}) == (found.err, {constraint["source"] for constraint in constraints})
+    assert {"topology.kubernetes.io/zone", HOSTNAME} == {constraint["topologyKey"] for constraint in constraints}
+    assert all("app=fresh" in constraint["selector"] for constraint in constraints)
+
+
+def test_a_deployment_of_a_file_that_changes_nothing_keeps_its_replica_set(run):
+    template = {"labels": {"app": "web", "pod-template-hash": "1"}}
+    made = workload("Deployment", name="web")
+    replica_set = workload("ReplicaSet", name="web-1", owner="Deployment/web", template=template)
+    constraints = json.loads(explain(run, "-f new -o json", listed(*NODES, replica_set, made), new=made).out)
+
+    assert {"app=web"} == {constraint["selector"] for constraint in constraints["constraints"]}
+
+
+@pytest.mark.parametrize(
     ("command", "says"),
     [
         ("", "wanted either TYPE/NAME, such as pod/web-0, or -f FILE"),

@@ -111,6 +111,8 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     of_newest = "It has no constraints of its own. In force: the constraints that evenkeel gave its newest Pod."
     assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
+    rolled_out = json.loads(simulate("deployment/web -n shop -o json rollout", cluster=[*there, *made]).out)
+    assert [2] == [one["maxSkew"] for one in rolled_out["steps"][0]["workloads"][0]["constraints"]]
 
 
 ZONED = {"defaultingType": "List", "defaultConstraints": [{"topologyKey": ZONE, "maxSkew": 1}]}
@@ -139,6 +141,25 @@ def without_constraints(raw):
     template = raw["spec"].get("template", raw)
     template["spec"].pop("topologySpreadConstraints", None)
     return raw
+
+
+def test_it_says_where_the_defaults_of_new_pods_come_from(simulate):
+    files = {"web.yaml": without_constraints(deployment(replicas=2)[0]), "policy.yaml": POLICY | {"defaulting": ZONED}}
+    printed = simulate("-f web.yaml --policy policy.yaml", nodes("a=1 b=1"), **files).out
+
+    assert "In force: the default constraints of the policy." in printed
+
+
+def test_a_workload_that_is_named_is_rolled_out_though_the_file_is_as_in_the_cluster(simulate):
+    """The file may change what a dump leaves out, such as the environment."""
+    same = deployment()[0]
+    for named in ("deployment/web", "rollout deployment/web", "rollout rollout deployment/web"):
+        found = json.loads(simulate(f"{named} -f web.yaml -n shop -o json", **{"web.yaml": same}).out)
+        assert ["rollout"] * max(1, named.count("rollout")) == [step["step"] for step in found["steps"]]
+    scaled = json.loads(simulate("deployment/web scale=4 -f web.yaml -n shop -o json", **{"web.yaml": same}).out)
+    assert ["scale=4"] == [step["step"] for step in scaled["steps"]]
+    paused = {**same, "spec": {**same["spec"], "paused": True}}
+    assert "Nothing is rolled out." in simulate("deployment/web -f w -n shop", [*nodes("a=1"), paused], w=paused).out
 
 
 def test_a_file_is_applied_first(simulate):

@@ -290,13 +290,14 @@ def rollout() -> Iterator[Frame]:
     there = [*nodes(1), *revision(OLD, "b1", "c1"), *revision(NEW, "a1")]
     together, apart = scene(there, spread()), scene(there, spread(**REVISION))
     yield frame(
-        "Without matchLabelKeys: old Pods (1) and new Pods (2) count",
+        "Without matchLabelKeys: old Pods, marked 1, and new Pods, marked 2, count",
         together,
         sums(together),
         verdicts(together),
         revisions=BOTH,
     )
-    yield frame("With matchLabelKeys: only new Pods (2) count", apart, sums(apart), verdicts(apart), revisions=NEW)
+    caption = "With matchLabelKeys: only new Pods, marked 2, count"
+    yield frame(caption, apart, sums(apart), verdicts(apart), revisions=NEW)
 
 
 def scale_down() -> Iterator[Frame]:

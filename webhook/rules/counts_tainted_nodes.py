@@ -34,6 +34,8 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     although no Pod can run there. Each other node takes only maxSkew Pods. Likewise, a lost zone counts as empty until
     somebody deletes its Node objects: its Pods, and those of the next rollout, find no place.
 
+    With Honor, Pods go to the domains that are left. If that is worse than a Pending Pod, set minDomains, too.
+
     The rule does not report:
 
     - Jobs, because their Pods end and make room
