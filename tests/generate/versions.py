@@ -101,10 +101,11 @@ FIRST_LISTED = 30  # of the minor versions: what older ones do is not compared w
 LINE_WIDTH = 125
 HEAD = """\
 The minor version is that of the live cluster, of the dump, of the newest kubelet in a file of kubectl, or of
-`--kubernetes-version`. evenkeel knows all from 1.{oldest} on. For a version newer than 1.{newest}, it prints a note.
+`--kubernetes-version`. evenkeel knows 1.{oldest} to 1.{newest}. It judges a newer version as the newest that it
+knows, with a note.
 """
 PRE_RELEASED = """\
-1.{minor} is not released yet: evenkeel was compared with {pre_release}, and later pre-releases may differ.
+This is {pre_release}: later pre-releases of 1.{minor} may differ.
 """
 
 
