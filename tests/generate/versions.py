@@ -105,7 +105,7 @@ The minor version is that of the live cluster, of the dump, of the newest kubele
 knows, with a note.
 """
 PRE_RELEASED = """\
-This is {pre_release}: later pre-releases of 1.{minor} may differ.
+The newest is {pre_release}: later pre-releases of 1.{minor} may differ.
 """
 
 
