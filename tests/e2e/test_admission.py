@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
+from tests.e2e import programs
 from tests.e2e.webhook import installed
 from tests.e2e.words import (
     EMPTY,
@@ -257,7 +259,10 @@ def test_what_the_api_server_refuses_it_refuses_first_and_admit_says_the_same(
         lines = capsys.readouterr().out.splitlines(keepends=True)
 
         assert (1, 1, "") == (output.code, code, output.stdout)
-        assert output.stderr == "".join(line for line in lines if not line.startswith("  "))
+        # From 1.38 on, declarative validation names a missing selector last.
+        ordered = list if programs.version().minor < 38 else sorted
+        said = [line for line in lines if not line.startswith("  ")]
+        assert ordered(output.stderr.splitlines(keepends=True)) == ordered(said)
         assert "evenkeel" not in output.stderr
 
 
@@ -270,7 +275,7 @@ def test_a_misspelt_field_is_refused_by_kubectl_and_dropped_for_others(plane, ru
     dropped = plane.kubectl("apply", "--validate=ignore", "-f", "-", stdin=json.dumps(made))
 
     assert 1 == refused.code
-    assert f'unknown field "{name}"' in refused.stderr
+    assert re.search(rf'unknown field "(spec\.template\.spec\.)?{name}"', refused.stderr)  # with its path since 1.38
     assert (0, "deployment.apps/web created\n", "") == dropped
     assert "evenkeel" not in refused.stderr
     assert not {name, FIELD} & stored(plane, namespace, "deployments/web", "apps/v1")["spec"]["template"]["spec"].keys()
