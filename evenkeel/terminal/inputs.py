@@ -143,7 +143,7 @@ def _stdin() -> str:
 def add_policy_of_new_pods_argument(parser: argparse.ArgumentParser) -> None:
     add_policy_argument(
         parser,
-        "the policy whose default constraints new Pods get (default: those that evenkeel gave the newest Pod of the "
+        "a policy file (default: new Pods get the default constraints that evenkeel gave the newest Pod of the "
         "workload, else kube-scheduler's)",
     )
 
