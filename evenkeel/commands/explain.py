@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from shlex import join
 
@@ -24,6 +24,7 @@ from evenkeel.clusters.profiles import load_profiles, profiles_in
 from evenkeel.explain import as_json, text
 from evenkeel.explain.explained import Explained, Proposal
 from evenkeel.objects.pod_object import priority_of, read_pod
+from evenkeel.objects.pod_templates import replica_sets
 from evenkeel.objects.workload_object import reach_of_template, read_workload_object
 from evenkeel.pending.groups import helped, is_stuck
 from evenkeel.placement.contradiction import contradiction
@@ -154,6 +155,8 @@ def _in_cluster(
     elif ref.key in known.others:
         if wrong := known_cluster.unreadable(known.others[ref.key], kinds):
             raise UsageError("\n".join(wrong))
+        if any(replica_sets(ref, known.others)):  # Else they are perhaps not in the dump, rather than to come.
+            known = _with_replica_sets_to_come([known.others[ref.key]], known)
         creation = read_creation(known.others, known.features)
         subjects = list(next_replica(known.others[ref.key], known.others, kinds, creation))
     else:
@@ -189,9 +192,7 @@ def _in_file(
         [obj for obj in objects if obj.get("kind") != POD],
         applied=objects,
     )
-    for replica_set in replica_sets_to_come(objects, known.others):
-        others = {**known.others, replica_set.ref.key: replica_set.raw}
-        known = known._replace(others=others, snapshot=with_replica_set(known.snapshot, replica_set))
+    known = _with_replica_sets_to_come(objects, known)
     subjects, errors = list[PlacementSubject](), list[str]()
     creation = read_creation(known.others, known.features)
     for obj in objects:
@@ -206,6 +207,14 @@ def _in_file(
             f"{', '.join(args.filename)}: holds no Pod, and no object that is known to have a Pod template"
         )
     return subjects, known, errors
+
+
+def _with_replica_sets_to_come(raws: Iterable[Raw], known: Known) -> Known:
+    """Return what is known of the cluster once each of the Deployments has a ReplicaSet with its template."""
+    for replica_set in replica_sets_to_come(raws, known.others):
+        others = {**known.others, replica_set.ref.key: replica_set.raw}
+        known = known._replace(others=others, snapshot=with_replica_set(known.snapshot, replica_set))
+    return known
 
 
 def _explained(

@@ -389,6 +389,18 @@ def test_a_deployment_of_a_file_that_changes_nothing_keeps_its_replica_set(run):
     assert {"app=web"} == {constraint["selector"] for constraint in constraints["constraints"]}
 
 
+def test_a_deployment_that_is_changed_while_it_is_paused_gets_defaults(run):
+    """Not one whose ReplicaSets are perhaps not in the dump."""
+    made = workload("ReplicaSet", name="web-1", owner="Deployment/web", template={"labels": {"app": "web", "v": "1"}})
+    paused = workload("Deployment", name="web", spec={"paused": True})
+
+    def selectors(*objects):
+        found = json.loads(explain(run, "deployment/web -o json", listed(*NODES, *objects)).out)
+        return [constraint["selector"] for constraint in found["constraints"]]
+
+    assert (["app=web,pod-template-hash=new"] * 2, []) == (selectors(made, paused), selectors(paused))
+
+
 @pytest.mark.parametrize(
     ("command", "says"),
     [
