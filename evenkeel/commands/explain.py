@@ -16,6 +16,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from shlex import join
 
 from evenkeel.clusters import known_cluster, selection, sources
@@ -211,10 +212,9 @@ def _in_file(
 
 def _with_replica_sets_to_come(raws: Iterable[Raw], known: Known) -> Known:
     """Return what is known of the cluster once each of the Deployments has a ReplicaSet with its template."""
-    for replica_set in replica_sets_to_come(raws, known.others):
-        others = {**known.others, replica_set.ref.key: replica_set.raw}
-        known = known._replace(others=others, snapshot=with_replica_set(known.snapshot, replica_set))
-    return known
+    to_come = [*replica_sets_to_come(raws, known.others)]
+    others = {**known.others, **{replica_set.ref.key: replica_set.raw for replica_set in to_come}}
+    return known._replace(others=others, snapshot=reduce(with_replica_set, to_come, known.snapshot))
 
 
 def _explained(
