@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e import custom
+from tests.e2e import custom, programs
 from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, render
 from tests.e2e.release import Container
@@ -103,6 +103,7 @@ def test_the_metrics_are_served_and_nothing_is_forbidden(plane, findings, tmp_pa
         assert 0 == running.metric("evenkeel_report_failures_total")
         logged = (tmp_path / "log").read_text("utf-8").splitlines()
         assert not [line for line in logged if "a pre-release of Kubernetes" not in line]
+        assert bool(programs.version().pre_release) == bool(logged)
 
 
 @pytest.mark.parametrize("resource", ["pods", "fleets.a.io"])
