@@ -81,7 +81,7 @@ def title(live: LiveWorkload, way: WayBack) -> str:
 
 def hindrance_words(live: LiveWorkload, hindrance: Hindrance) -> str:
     """Return why there is no further move, with the numbers that are known."""
-    words = _WORDS[hindrance.reason](hindrance)
+    words = WORDS[hindrance.reason](hindrance)
     if hindrance.reason == moves.NOT_SIMULATED and not hindrance.detail:
         words = _NOT_MADE_AGAIN.get(live.ref.kind, words)
     return one_line(words, LINE_LIMIT * 2)
@@ -100,7 +100,7 @@ _NOT_MADE_AGAIN: Mapping[str, str] = {
     "Job": "a Job counts a deleted Pod as failed",
     "Pod": "nothing makes the Pod again",
 }
-_WORDS: Mapping[str, Callable[[Hindrance], str]] = {
+WORDS: Mapping[str, Callable[[Hindrance], str]] = {
     moves.UNDER_WAY: lambda _: "a rollout is not finished; report again once it is",
     moves.FORCED: lambda found: (
         f"the hard constraint on {found.detail} allows no smaller skew of {found.key} for so many Pods"

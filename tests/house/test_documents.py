@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import pytest
 
-from evenkeel.report.moves_text import _WORDS as WORDS_OF_REASONS
+from evenkeel.report.moves_text import WORDS as WORDS_OF_REASONS
 from tests.generate import concepts, documents, exits, versions
 from tests.generate.commands import output
 from tests.generate.documents import GENERATED, PAGES, TABLE, fill, table_of
@@ -20,7 +20,7 @@ from tests.support.commands import commands
 from webhook import __version__
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.cli.main import COMMANDS, parser
-from webhook.kubernetes.features import NEWEST, Features, features
+from webhook.kubernetes.features import NEWEST, OLDEST, Features, features
 from webhook.kubernetes.workload import MOST_TEMPLATES
 from webhook.manifests.configurations import NEEDED_NAMESPACES
 from webhook.policy.parsing import built_in, parse_policy
@@ -204,6 +204,16 @@ def test_each_figure_of_performance_is_a_rounded_one_of_the_benches():
 
     assert shown
     assert [] == [figure for figure in shown if not any(rounds_to(value, figure) for value in measured)]
+
+
+def test_the_readme_has_the_versions_and_figures_of_the_pages():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    performance = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    costs = re.findall(r"[\d.]+ (?:ms|MiB)", section_of(readme, "What it costs"))
+
+    assert f"Kubernetes 1.{OLDEST} to 1.{NEWEST}" in readme
+    assert costs
+    assert [] == [cost for cost in costs if cost not in re.findall(r"[\d.]+ (?:ms|MiB)", performance)]
 
 
 def rounds_to(value, figure):
